@@ -1,0 +1,34 @@
+# Two commands do all the set-up: `make demo` and `make test`.
+VENV := .venv
+PYTHON ?= python3
+BIN := $(VENV)/bin
+export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.PHONY: demo test lint types bench clean
+
+demo: $(VENV)/.ready
+	$(BIN)/python examples/three_agents.py
+
+test: lint types
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.ready
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: $(VENV)/.ready
+	$(BIN)/mypy
+
+# Ratios against peers and against the floor, in one run; peers get environments of their own.
+bench: $(VENV)/.ready
+	$(BIN)/python -m benchmarks
+
+$(VENV)/.ready: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,1 @@
+"""Measurements against peers and against the floor: ``make bench``."""

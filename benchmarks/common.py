@@ -1,0 +1,110 @@
+"""What every benchmark shares: one core, medians, the machine's line, tables, and peers.
+
+Import this module before numpy: it holds the linear algebra to one core. A peer is another
+library with a virtual environment of its own under ``.venvs/NAME``, made from the pins in
+``benchmarks/peers/NAME.txt`` and driven as a subprocess.
+"""
+
+from __future__ import annotations
+
+import os
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+os.environ.update(dict.fromkeys(THREADS, "1"))
+
+import json  # noqa: E402
+import platform  # noqa: E402
+import statistics  # noqa: E402
+import subprocess  # noqa: E402
+import sys  # noqa: E402
+import venv  # noqa: E402
+from collections.abc import Callable, Sequence  # noqa: E402
+from importlib.metadata import version  # noqa: E402
+from pathlib import Path  # noqa: E402
+from time import perf_counter  # noqa: E402
+from typing import Any  # noqa: E402
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / "benchmarks" / "peers"
+REPEATS = 5
+BATCH_SECONDS = 0.02  # a timing shorter than this is repeated inside the clock
+
+
+def median_seconds(job: Callable[[], Any], repeats: int = REPEATS) -> float:
+    """Median seconds of one call of `job`, after one call that does not count."""
+    began = perf_counter()
+    job()
+    calls = max(1, int(BATCH_SECONDS / max(perf_counter() - began, 1e-9)))
+    seconds = []
+    for _ in range(repeats):
+        began = perf_counter()
+        for _ in range(calls):
+            job()
+        seconds.append((perf_counter() - began) / calls)
+    return statistics.median(seconds)
+
+
+def machine() -> str:
+    """Name the processor, the interpreter and the versions that a figure depends on."""
+    libraries = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scipy", "numba"))
+    return f"{_processor()}, one core; Python {platform.python_version()}, {libraries}"
+
+
+def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Lay out rows of text under headings, the first column left, the others right."""
+    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
+    lines = [headings, ["-" * width for width in widths], *rows]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if i == 0 else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def peer_python(name: str) -> Path:
+    """Give the interpreter of a peer's own environment, made from its pins when they are new."""
+    pins = PEERS / f"{name}.txt"
+    home = ROOT / ".venvs" / name
+    stamp = home / "pins.txt"
+    python = home / ("Scripts" if os.name == "nt" else "bin") / "python"
+    if not stamp.exists() or stamp.read_text() != pins.read_text():
+        print(f"(setting up {home.relative_to(ROOT)})", file=sys.stderr)
+        venv.create(home, with_pip=True, clear=True)
+        quiet = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run([*quiet, "--requirement", str(pins)], check=True, env=_own_environment())
+        stamp.write_text(pins.read_text())
+    return python
+
+
+def run_peer(name: str, script: str, *arguments: str) -> Any:
+    """Run ``benchmarks/peers/SCRIPT`` in the environment of a peer; it prints one line of JSON."""
+    return run_script(peer_python(name), script, *arguments)
+
+
+def run_script(python: Path, script: str, *arguments: str) -> Any:
+    """Run a script of ``benchmarks/peers`` with this interpreter and read its last line as JSON."""
+    done = subprocess.run(
+        [str(python), str(PEERS / script), *arguments],
+        env=_own_environment(),
+        capture_output=True,
+        text=True,
+    )
+    if done.returncode:
+        raise RuntimeError(f"benchmarks/peers/{script} failed:\n{done.stderr.strip()}")
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def _own_environment() -> dict[str, str]:
+    # The pins of this project would rule out the older versions that some peers need.
+    foreign = {"PIP_CONSTRAINT", "PYTHONPATH", "VIRTUAL_ENV"}
+    return {name: value for name, value in os.environ.items() if name not in foreign}
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        return next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or platform.machine()

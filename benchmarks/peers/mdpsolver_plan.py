@@ -1,0 +1,57 @@
+"""Time mdpsolver: ``mdpsolver_plan.py PROBLEM.npz VALUES.npz SETTINGS.json``.
+
+The problem holds P [S, A, S] (or its CSR parts), r [S, A] and the discount. Each setting is the
+keyword arguments of ``model.solve``. Handing the problem over, as lists, is not timed.
+"""
+
+import json
+import sys
+from statistics import median
+from time import perf_counter
+
+import mdpsolver
+import numpy as np
+
+
+def transitions(problem, S, A):
+    """Give the transitions as the lists that the peer takes."""
+    if "P" in problem:
+        return {"tranMatWithZeros": problem["P"].tolist()}
+    rows = [
+        (problem["data"][i:j].tolist(), problem["indices"][i:j].tolist())
+        for i, j in zip(problem["indptr"][:-1], problem["indptr"][1:], strict=True)
+    ]
+    return {
+        "tranMatProbs": [[p for p, _ in rows[s * A : s * A + A]] for s in range(S)],
+        "tranMatColumns": [[t for _, t in rows[s * A : s * A + A]] for s in range(S)],
+    }
+
+
+def main(problem_file, values_file, settings_file):
+    """Print the median seconds of each setting, and save the values it found."""
+    with open(settings_file) as file:
+        asked = json.load(file)
+    mdp = mdpsolver.model()
+    with np.load(problem_file) as file:
+        problem = dict(file)
+    r = problem["r"]
+    parts = transitions(problem, *r.shape)
+    mdp.mdp(discount=float(problem["discount"]), rewards=r.tolist(), **parts)
+    seconds, values = [], {}
+    for i, setting in enumerate(asked["settings"]):
+        began = perf_counter()
+        mdp.solve(**setting, parallel=False)
+        calls = max(1, int(asked["batch_seconds"] / (perf_counter() - began)))
+        values[str(i)] = np.array(mdp.getValueVector())
+        took = []
+        for _ in range(asked["repeats"]):
+            began = perf_counter()
+            for _ in range(calls):
+                mdp.solve(**setting, parallel=False)
+            took.append((perf_counter() - began) / calls)
+        seconds.append(median(took))
+    np.savez(values_file, **values)
+    print(json.dumps(seconds))
+
+
+main(*sys.argv[1:])

@@ -1,0 +1,15 @@
+"""Reinforcement learning by analogy in finite Markov decision processes."""
+
+from gim.agent import Agent
+from gim.agents.optimal import Optimal
+from gim.agents.q_learning import QLearning
+from gim.agents.random import Random
+from gim.convert import from_gymnasium, from_outcomes, from_step
+from gim.envs import make
+from gim.launch import run
+from gim.loading import load
+from gim.mdp import TabularMDP
+from gim.planning import Plan, plan
+from gim.runs import Interrupted, Report, Run, Runs
+
+__version__ = "0.1.0"

@@ -1,0 +1,129 @@
+"""What an agent is: two compiled functions, one Python method, and a memory of arrays.
+
+The loop calls ``act`` and ``learn`` at every step, compiled. When ``learn`` returns THINK the loop
+comes back to Python, ``think`` completes and plans with any library, and the loop goes on where it
+stopped. The same three serve the compiled loop on a `TabularMDP` and the stepwise loop on any
+Gymnasium environment.
+
+To add an agent, write one file in `gim/agents`::
+
+    class Memory(NamedTuple):            # arrays only, each with its shape
+        q: NDArray[np.float64]           # [S, A]
+
+    @hot
+    def act(memory, s, h, rng): ...      # -> action
+
+    @hot
+    def learn(memory, s, h, a, r, t, end, rng): ...   # -> GO_ON, THINK or GROW
+
+    @dataclass(frozen=True)
+    class MyAgent(Agent):                # registered as `my_agent`
+        alpha: Annotated[float, Within(0, 1), "step size"] = 0.1
+        act = staticmethod(act)
+        learn = staticmethod(learn)
+        def start(self, task, rng): return Memory(...)
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.mdp import TabularMDP
+from gim.params import Params
+from gim.registry import Registry
+from gim.sampling import CUT, GO_ON, TERMINATED
+
+__all__ = ["CUT", "GO_ON", "GROW", "TERMINATED", "THINK", "Agent", "Mind", "Task", "agents"]
+
+THINK = 1  # what `learn` returns to be woken
+GROW = 2  # what `learn` returns when a table in its memory is full
+
+agents = Registry("agent", "gim.agents")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What an agent is told before its first step."""
+
+    S: int
+    A: int
+    H: int
+    available: NDArray[np.bool_]  # [S, A]
+    reward_range: tuple[float, float] | None  # of r(s, a); None where the world does not say
+    discount: float | None = None
+    truth: TabularMDP | None = None  # only for agents that are allowed to know, such as Optimal
+
+
+@dataclass
+class Mind:
+    """What thinking may use, and the record that it keeps."""
+
+    task: Task
+    rng: np.random.Generator  # the stream of thinking
+    episode: int = 0  # the episode in which the agent thinks
+    plans: int = 0  # dynamic-programming operations for the policy
+    walk_plans: int = 0  # those that only steered exploration
+    explored_at: int | None = None  # the episode in which exploration ended
+    seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
+    notes: list[str] = field(default_factory=list)  # warnings, in the order they came
+
+    @contextmanager
+    def timed(self, phase: str) -> Iterator[None]:
+        """Count the time spent inside under this name in `run.seconds`."""
+        before = time.perf_counter()
+        try:
+            yield
+        finally:
+            self.seconds[phase] += time.perf_counter() - before
+
+    def note(self, text: str) -> None:
+        """Keep a warning for the user; `gim.run` shows each once."""
+        self.notes.append(text)
+
+
+@dataclass(frozen=True)
+class Agent(Params):
+    """Base of all agents: the fields are the hyper-parameters, all else is in the memory."""
+
+    act: ClassVar[Callable[..., int]]  # (memory, s, h, rng) -> a
+    learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> GO_ON, THINK, GROW
+
+    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        agents.add(name or snake(cls.__name__), cls)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Any:
+        """Make the memory: a NamedTuple of arrays (or of such NamedTuples)."""
+        raise TypeError(f"{type(self).__name__} must define start(task, rng)")
+
+    def think(self, memory: Any, mind: Mind) -> Any:
+        """Think before the first step and whenever woken; return a new memory, or None."""
+
+    def grow(self, memory: Any) -> Any:
+        """Return a memory with more room, after `learn` said GROW."""
+        raise TypeError(f"{type(self).__name__}.learn returned GROW, but it has no grow(memory)")
+
+    def policy(self, memory: Any) -> NDArray | None:
+        """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
+        return None
+
+    def model(self, memory: Any, task: Task) -> TabularMDP | None:
+        """The model learned so far, where the agent learns one."""
+        return None
+
+    def __str__(self) -> str:
+        return agents.write(self)
+
+
+def snake(name: str) -> str:
+    """CamelCase to snake_case: QLearning is q_learning."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -1,0 +1,64 @@
+"""Optimal: knows the world and plays its best policy from the beginning."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import GO_ON, Agent, Mind, Task
+from gim.jit import hot
+from gim.mdp import TabularMDP
+from gim.planning import backward_induction
+
+
+class Memory(NamedTuple):
+    """The policy."""
+
+    policy: NDArray[np.int64]  # [H, S]
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Follow the policy."""
+    return memory.policy[h, s]
+
+
+@hot
+def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
+    """Learn nothing: all is known."""
+    return GO_ON
+
+
+@dataclass(frozen=True)
+class Optimal(Agent):
+    """Plays the best time-dependent policy of the true MDP; the best any agent could do."""
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """Make room for the policy."""
+        if task.truth is None:
+            raise ValueError(
+                "the optimal agent must know the world: give a TabularMDP, or an environment "
+                "that gim.from_gymnasium can read"
+            )
+        return Memory(np.zeros((task.H, task.S), np.int64))
+
+    def think(self, memory: Memory, mind: Mind) -> None:
+        """Plan once, before the first step."""
+        with mind.timed("planning"):
+            memory.policy[:] = backward_induction(mind.task.truth).policy
+        mind.plans += 1
+        mind.explored_at = mind.episode
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """The best policy [H, S]."""
+        return memory.policy
+
+    def model(self, memory: Memory, task: Task) -> TabularMDP | None:
+        """The truth."""
+        return task.truth

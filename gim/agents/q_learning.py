@@ -1,0 +1,93 @@
+"""Q-learning (Watkins, 1989) with epsilon-greedy exploration.
+
+    Q(s, a) <- Q(s, a) + alpha [r + gamma max_b Q(s', b) - Q(s, a)]
+
+The greedy action of each state is kept up to date in `learn`, so a step costs O(1) but for the
+rescan when the greedy action itself falls. Ties: the greedy action stays until another is strictly
+better; the first one is drawn from the agent's stream, so that no index is favoured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim.agents.random import listed
+from gim.jit import hot
+from gim.params import Within
+
+
+class Memory(NamedTuple):
+    """Action values and what is derived from them."""
+
+    q: NDArray[np.float64]  # [S, A]; -inf where not available
+    best: NDArray[np.int64]  # [S] the greedy action
+    actions: NDArray[np.int64]  # [S, A] available actions, first in each row
+    count: NDArray[np.int64]  # [S] how many there are
+    rates: NDArray[np.float64]  # [3] alpha, gamma, epsilon
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Epsilon-greedy; one number decides both whether to explore and where."""
+    epsilon = memory.rates[2]
+    u = rng.random()
+    if u < epsilon:
+        return memory.actions[s, int(u / epsilon * memory.count[s])]
+    return memory.best[s]
+
+
+@hot
+def keep_best(q: Any, best: Any, s: int, a: int, before: float) -> None:
+    """Keep best[s] the greedy action after q[s, a] has changed from `before`."""
+    if a == best[s]:
+        if q[s, a] < before:
+            for b in range(q.shape[1]):
+                if q[s, b] > q[s, best[s]]:
+                    best[s] = b
+    elif q[s, a] > q[s, best[s]]:
+        best[s] = a
+
+
+@hot
+def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
+    """One update of Q-learning."""
+    q = memory.q
+    future = 0.0 if end == TERMINATED else q[t, memory.best[t]]
+    before = q[s, a]
+    q[s, a] = before + memory.rates[0] * (r + memory.rates[1] * future - before)
+    keep_best(q, memory.best, s, a, before)
+    return GO_ON
+
+
+@dataclass(frozen=True)
+class QLearning(Agent):
+    """Q-learning, epsilon-greedy; one update a step, no model."""
+
+    alpha: Annotated[float, Within(0, 1), "step size"] = 0.1
+    epsilon: Annotated[float, Within(0, 1), "probability of a random action"] = 0.1
+    gamma: Annotated[float, Within(0, 1), "discount of the future"] = 0.95
+    initial: Annotated[float, Within(), "value of every pair at the start"] = 0.0
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """All values equal, the greedy action of each state drawn."""
+        actions, count = listed(task.available)
+        drawn = (rng.random(task.S) * count).astype(np.int64)
+        return Memory(
+            q=np.where(task.available, self.initial, -np.inf),
+            best=actions[np.arange(task.S), drawn],
+            actions=actions,
+            count=count,
+            rates=np.array([self.alpha, self.gamma, self.epsilon]),
+        )
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """The greedy policy [S]."""
+        return memory.best.copy()

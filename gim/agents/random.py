@@ -1,0 +1,56 @@
+"""Random: every available action with equal probability; the worst that one should do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import GO_ON, Agent, Task
+from gim.jit import hot
+
+
+class Memory(NamedTuple):
+    """The available actions of each state, first in each row."""
+
+    actions: NDArray[np.int64]  # [S, A]
+    count: NDArray[np.int64]  # [S]
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Draw an available action."""
+    return memory.actions[s, int(rng.random() * memory.count[s])]
+
+
+@hot
+def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
+    """Learn nothing."""
+    return GO_ON
+
+
+@dataclass(frozen=True)
+class Random(Agent):
+    """Uniform over the available actions."""
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """List the available actions."""
+        return Memory(*listed(task.available))
+
+    def policy(self, memory: Memory) -> NDArray[np.float64]:
+        """The probabilities [S, A]."""
+        S, A = memory.actions.shape
+        chances = np.zeros((S, A))
+        for s in range(S):
+            chances[s, memory.actions[s, : memory.count[s]]] = 1 / memory.count[s]
+        return chances
+
+
+def listed(available: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The available actions of each state, first in its row [S, A], and their number [S]."""
+    return np.argsort(~available, axis=1, kind="stable"), available.sum(axis=1)

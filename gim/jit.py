@@ -1,0 +1,113 @@
+"""Compilation, in one place: the only file that imports numba.
+
+Three ways in:
+
+- ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice.
+- ``entry(f)``: a function that Python calls.
+- ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
+  are these functions: one compiled, cached loop per kind of agent.
+
+Machine code is cached on disk. Numba's cache watches one file only, and functions that arrive as
+arguments never hit it. So callees are bound by global name, and the name under which a function is
+cached carries a digest of its own source file and of everything it calls: an edit anywhere below
+is noticed, and nothing else is compiled again.
+
+With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python and gives the same bits; ``plain(f)``
+gives that version of one function while the rest stays compiled.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from collections.abc import Callable
+from functools import lru_cache
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+import numba
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+VERSIONS = f"numba {numba.__version__} numpy {np.__version__}"
+CONSTANTS = (bool, int, float, str, tuple, type(None))
+
+
+def hot(f: F) -> F:
+    """Compile a function for use inside a loop: no allocation, no reference counts."""
+    # `_nrt` is numba's own switch; tests/test_jit.py guards its effect on speed and on leaks.
+    return _compile(f, _nrt=False)
+
+
+def entry(f: F) -> F:
+    """Compile a function that Python calls."""
+    return _compile(f)
+
+
+def bind(template: F, label: str, **functions: Callable[..., Any]) -> F:
+    """Compile a copy of `template` in which these global names stand for these functions."""
+    copy = _copy(template, functions)
+    copy.__qualname__ = f"{template.__name__}[{label}]"
+    return _compile(copy)
+
+
+def plain(f: F) -> F:
+    """Give the same function as ordinary Python, with everything it calls."""
+    python = _python(f)
+    callees = {
+        name: plain(value) for name, value in _names(python).items() if hasattr(value, "py_func")
+    }
+    return _copy(python, callees)
+
+
+def digest(f: Callable[..., Any]) -> str:
+    """Hash the source of `f`, of every compiled function below it, and of the constants used."""
+    return _digest(_python(f), frozenset())
+
+
+def _compile(f: Any, **options: Any) -> Any:
+    f.__qualname__ += f".{digest(f)}"
+    options |= {"nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(f)
+    except RuntimeError:  # typed into a console: there is no file that a cache could watch
+        return numba.njit(**options)(f)
+
+
+def _python(f: Any) -> FunctionType:
+    return getattr(f, "py_func", f)
+
+
+def _copy(f: Any, functions: dict[str, Any]) -> Any:
+    python = _python(f)
+    space = python.__globals__ | functions
+    return FunctionType(python.__code__, space, python.__name__, python.__defaults__)
+
+
+def _names(f: FunctionType) -> dict[str, Any]:
+    return {n: f.__globals__[n] for n in f.__code__.co_names if n in f.__globals__}
+
+
+def _digest(f: FunctionType, above: frozenset[CodeType]) -> str:
+    hashed = hashlib.sha256(VERSIONS.encode())
+    hashed.update(_source(f))
+    for name, value in sorted(_names(f).items()):
+        if isinstance(value, CONSTANTS):
+            hashed.update(f"{name}={value!r}".encode())
+        elif hasattr(value, "py_func") and value.py_func.__code__ not in above:
+            hashed.update(_digest(value.py_func, above | {f.__code__}).encode())
+    return hashed.hexdigest()[:12]
+
+
+def _source(f: FunctionType) -> bytes:
+    try:
+        return _read(inspect.getfile(f))
+    except (OSError, TypeError):
+        return f.__code__.co_code
+
+
+@lru_cache
+def _read(file: str) -> bytes:
+    return Path(file).read_bytes()

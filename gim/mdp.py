@@ -1,0 +1,276 @@
+"""A finite Markov decision process, its exact facts, and its ways in and out."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+
+from gim import entering, files, planning
+from gim.sampling import World, make_world
+
+Floats = NDArray[np.float64]
+
+
+class TabularMDP:
+    """A finite MDP <S, A, p(.|.,.), r(.,.), mu> with horizon H, checked on entry.
+
+    Args:
+        transitions: p(s'|s,a), dense [S, A, S], or sparse, S*A rows (s*A + a) by S.
+        rewards: r(s,a) [S, A], or by next state [S, A, S] (or sparse, on the pattern of P).
+        start: the first state of every episode, or its distribution [S].
+        horizon: H, the number of steps of an episode.
+        discount: what planners use when asked for a discounted plan; returns are never discounted.
+        terminal: states (indices or a mask) that end an episode: absorbing, reward 0.
+        available: [S, A] bool; a pair that is not available exists for no one.
+        noise: standard deviation of a Gaussian on each reward, a number or [S, A].
+        state_labels, action_labels: names for tables and pictures.
+        axes: "SAS", or "ASS" when the arrays come as [A, S, S].
+        name: what the task is called in tables.
+        info: further facts worth keeping with it; saved as JSON.
+
+    Example:
+        >>> import numpy as np
+        >>> P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.0, 1.0]]])
+        >>> mdp = TabularMDP(P, rewards=[[0, 0], [0, 1]], horizon=10)
+        >>> round(mdp.optimal_return(), 3)
+        8.062
+    """
+
+    def __init__(
+        self,
+        transitions: Any,
+        rewards: Any,
+        start: int | ArrayLike = 0,
+        horizon: int = 20,
+        *,
+        discount: float | None = None,
+        terminal: ArrayLike = (),
+        available: ArrayLike | None = None,
+        noise: float | ArrayLike = 0.0,
+        state_labels: Sequence[Any] | None = None,
+        action_labels: Sequence[Any] | None = None,
+        axes: str = "SAS",
+        name: str = "mdp",
+        info: Mapping[str, Any] | None = None,
+    ) -> None:
+        P, S, A = entering.transitions_of(transitions, axes)
+        r, by_next = entering.rewards_of(rewards, axes, S, A)
+        self.S, self.A = S, A
+        self.horizon = _horizon(horizon)
+        self.discount = _discount(discount)
+        self.terminal = entering.flags_of("terminal", terminal, S)  # [S]
+        self.available = entering.available_of(available, self.terminal, A)  # [S, A]
+        self.start = entering.start_of(start, S)  # [S]
+        if (self.start[self.terminal] > 0).any():
+            s = np.flatnonzero(self.terminal & (self.start > 0))[0]
+            raise ValueError(f"state {s} is terminal but an episode may start there")
+        self.transitions = entering.absorbing(P, self.terminal, self.available)
+        entering.check_rows(self.transitions, self.available)
+        for table in (r, by_next):
+            if table is not None:
+                entering.check_finite("rewards", table)
+        self.rewards_next = None  # or rewards by next state, in the form of the transitions
+        if by_next is not None:
+            self.rewards_next = entering.payments(by_next, self.transitions, self.terminal)
+        self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
+        self.noise = entering.noise_of(noise, S, A)  # [S, A] or None
+        self.state_labels = entering.labels_of("state_labels", state_labels, S)
+        self.action_labels = entering.labels_of("action_labels", action_labels, A)
+        self.name = name
+        self.info = dict(info or {})
+
+    def _expected(self, r: Floats | None) -> Floats:
+        if r is None:
+            r = np.asarray((self.transitions * self.rewards_next).sum(axis=-1))
+            r = r.reshape(self.S, self.A)
+        elif (wrong := self.terminal[:, None] & (r != 0)).any():
+            s, a = np.argwhere(wrong)[0]
+            raise ValueError(
+                f"rewards[{s}, {a}] = {r[s, a]:g} but state {s} is terminal: it pays 0"
+            )
+        return np.where(self.available, r, 0.0)
+
+    # -- what it is
+
+    @property
+    def sparse(self) -> bool:
+        """Whether transitions are stored as CSR."""
+        return bool(sparse.issparse(self.transitions))
+
+    @property
+    def reward_range(self) -> tuple[float, float]:
+        """The least and the largest r(s,a) over the pairs that can be played."""
+        playable = self.rewards[self.available & ~self.terminal[:, None]]
+        return (float(playable.min()), float(playable.max())) if playable.size else (0.0, 0.0)
+
+    def rows(self) -> Any:
+        """Transitions as CSR of S*A rows, whatever the storage."""
+        if self.sparse:
+            return self.transitions
+        return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
+
+    @cached_property
+    def world(self) -> World:
+        """Alias tables for the compiled loop, built once."""
+        return make_world(self)
+
+    def to_sparse(self) -> TabularMDP:
+        """The same MDP stored as CSR."""
+        return self.with_(transitions=self.rows())
+
+    def to_dense(self) -> TabularMDP:
+        """The same MDP stored as [S, A, S]."""
+        shape = (self.S, self.A, self.S)
+        P = self.transitions.toarray().reshape(shape) if self.sparse else self.transitions
+        return self.with_(transitions=P)
+
+    def with_(self, **changes: Any) -> TabularMDP:
+        """A copy in which some arguments of the constructor are replaced."""
+        return TabularMDP(**(self._arguments() | changes))
+
+    def state_label(self, s: int) -> str:
+        """The label of a state, or its number."""
+        return self.state_labels[s] if self.state_labels else str(s)
+
+    def action_label(self, a: int) -> str:
+        """The label of an action, or its number."""
+        return self.action_labels[a] if self.action_labels else str(a)
+
+    def __repr__(self) -> str:
+        form = "sparse" if self.sparse else "dense"
+        return f"<TabularMDP {self.name}: S={self.S} A={self.A} H={self.horizon} {form}>"
+
+    # -- exact facts
+
+    def plan(self, discount: float | None = None, **options: Any) -> planning.Plan:
+        """The optimal plan: over the horizon, or discounted if a discount is given."""
+        return planning.plan(self, discount=discount, **options)
+
+    def value(self, policy: NDArray, discount: float | None = None) -> Floats:
+        """Value of a policy: [H, S] over the horizon, [S] discounted."""
+        return planning.evaluate(self, policy, discount=discount)
+
+    def policy_return(self, policy: NDArray) -> float:
+        """Expected reward of a whole episode under a policy."""
+        return float(self.start @ self.value(policy)[0])
+
+    def average_reward(self, policy: NDArray) -> float:
+        """V of the paper: the expected average reward over the horizon."""
+        return self.policy_return(policy) / self.horizon
+
+    @cached_property
+    def _optimal_return(self) -> float:
+        return float(self.start @ planning.backward_induction(self).v[0])
+
+    def optimal_return(self) -> float:
+        """Expected reward of an episode under the best time-dependent policy."""
+        return self._optimal_return
+
+    def random_return(self) -> float:
+        """Expected reward of an episode under the uniform policy."""
+        return self.policy_return(self.uniform_policy())
+
+    def uniform_policy(self) -> Floats:
+        """Probabilities [S, A], equal over the available actions."""
+        return self.available / self.available.sum(axis=1, keepdims=True)
+
+    def visits(self, policy: NDArray) -> Floats:
+        """Expected visits of each pair at each step of an episode, [H, S, A]."""
+        return planning.expected_visits(self, policy)
+
+    def reachable(self) -> NDArray[np.bool_]:
+        """Which states can be reached from the start, [S]."""
+        return planning.reachable(self)
+
+    def diameter(self) -> float:
+        """D: the largest expected time of the fastest way from one state to another."""
+        return planning.diameter(self)
+
+    def score(self, returns: ArrayLike) -> float:
+        """The one score: mean return over the optimum's, or its share of the way up from random.
+
+        Where the optimum is positive: mean / V*; otherwise (mean - V_random) / (V* - V_random).
+        """
+        mean, best = float(np.mean(returns)), self.optimal_return()
+        if best > 0:
+            return mean / best
+        worst = self.random_return()
+        return (mean - worst) / (best - worst) if best > worst else 1.0
+
+    # -- ways in and out
+
+    @classmethod
+    def from_outcomes(
+        cls, outcomes: Sequence[tuple[int, int, int, float, float]], **options: Any
+    ) -> TabularMDP:
+        """Build from a list of (s, a, s', p, r): the pairs that are not listed do not exist."""
+        from gim.convert import from_outcomes
+
+        return from_outcomes(outcomes, **options)
+
+    def to_gymnasium(self, render_mode: str | None = None) -> Any:
+        """This MDP as a Gymnasium environment; it draws the same bits as the compiled loop."""
+        from gim.envs.tabular import TabularEnv
+
+        return TabularEnv(self, render_mode=render_mode)
+
+    def save(self, path: str | Path) -> None:
+        """Save to one file, which `gim.load` reads."""
+        files.save(path, "mdp", *self.pack())
+
+    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Arrays and JSON that `unpack` turns into the same MDP."""
+        arrays = {"start": self.start, "terminal": self.terminal, "available": self.available}
+        tables = {"transitions": self.transitions, "rewards": self.rewards}
+        if self.rewards_next is not None:
+            tables["rewards"] = self.rewards_next
+        for name, table in tables.items():
+            if sparse.issparse(table):
+                parts = {"data": table.data, "indices": table.indices, "indptr": table.indptr}
+                arrays |= {f"{name}.{part}": array for part, array in parts.items()}
+            else:
+                arrays[name] = table
+        if self.noise is not None:
+            arrays["noise"] = self.noise
+        names = ("horizon", "discount", "state_labels", "action_labels", "name", "info")
+        return arrays, {key: getattr(self, key) for key in names}
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:
+        """The inverse of `pack`."""
+        given: dict[str, Any] = dict(meta)
+        shape = (arrays["available"].size, arrays["available"].shape[0])
+        for name, array in arrays.items():
+            table, _, part = name.partition(".")
+            if part == "data":
+                parts = [arrays[f"{table}.{p}"] for p in ("data", "indices", "indptr")]
+                given[table] = sparse.csr_array(tuple(parts), shape=shape)
+            elif not part:
+                given[name] = array
+        return cls(**given)
+
+    def _arguments(self) -> dict[str, Any]:
+        r = self.rewards if self.rewards_next is None else self.rewards_next
+        names = ("start", "horizon", "discount", "terminal", "available", "state_labels")
+        more = ("action_labels", "name", "info")
+        given = {key: getattr(self, key) for key in names + more}
+        noise = 0.0 if self.noise is None else self.noise
+        return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
+
+
+def _horizon(given: Any) -> int:
+    if isinstance(given, bool) or int(given) != given or given < 1:
+        raise ValueError(f"horizon = {given!r}: an episode has a whole number of steps, 1 or more")
+    return int(given)
+
+
+def _discount(given: float | None) -> float | None:
+    if given is not None and not 0 <= given <= 1:
+        raise ValueError(f"discount = {given!r}: must be from 0 to 1")
+    return None if given is None else float(given)

@@ -1,0 +1,197 @@
+"""Names for things: how worlds, agents and methods are written, found and listed.
+
+One way of writing serves the command line, study files and saved runs::
+
+    riverswim
+    riverswim:length=10
+    gim:m=40,completion=als(rank=3,ridge=0.1)
+
+To add a thing is to write one file in the package that its registry watches.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import pkgutil
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import is_dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gim.params import describe
+
+
+class Spec(NamedTuple):
+    """A name and its parameters, as read from a word such as ``riverswim:length=10``."""
+
+    name: str
+    args: dict[str, Any]
+
+
+class Registry:
+    """The things of one kind, by name."""
+
+    def __init__(self, kind: str, package: str) -> None:
+        self.kind = kind
+        self.package = package
+        self._made: dict[str, Callable[..., Any]] = {}
+        self._found = False
+
+    def add(self, name: str, make: Callable[..., Any]) -> None:
+        """Register a class or function under a name."""
+        self._made[name] = make
+
+    def names(self) -> list[str]:
+        """All names, sorted."""
+        self._find()
+        return sorted(self._made)
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        self._find()
+        if name not in self._made:
+            raise ValueError(f"unknown {self.kind} {name!r}{did_you_mean(name, self._made)}")
+        return self._made[name]
+
+    def __contains__(self, name: str) -> bool:
+        self._find()
+        return name in self._made
+
+    def make(self, word: Any, **more: Any) -> Any:
+        """Build from a word, a `Spec`, or pass on a thing that is built already."""
+        if isinstance(word, str):
+            word = parse(word)
+        if not isinstance(word, Spec):
+            return word
+        make = self[word.name]
+        known = [p.name for p in describe(make)]
+        args = word.args | more
+        for key in args:
+            if key not in known:
+                hint = did_you_mean(key, known) if known else "; it takes no parameters"
+                raise ValueError(f"{self.kind} {word.name} has no parameter {key!r}{hint}")
+        return make(**args)
+
+    def name_of(self, thing: Any) -> str:
+        """The name under which the class of this thing is registered."""
+        self._find()
+        for name, made in self._made.items():
+            if made is type(thing):
+                return name
+        kind = type(thing).__name__
+        raise ValueError(f"{kind} is not a registered {self.kind}: add it with registry.add()")
+
+    def write(self, thing: Any) -> str:
+        """The word that builds this thing again: its name and what differs from the defaults."""
+        return write(self.name_of(thing), arguments(thing), nested=False)
+
+    def check(self, value: Any) -> Any:
+        """As a rule of `gim.params`: words become things."""
+        return self.make(value) if value is not None else value
+
+    def __str__(self) -> str:
+        return f"a {self.kind}"
+
+    def _find(self) -> None:
+        if not self._found:
+            self._found = True
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.package}.{module.name}")
+
+
+def did_you_mean(word: str, words: Iterable[str]) -> str:
+    """A hint to end an error message with: the nearest word, or all of them."""
+    words = sorted(words)
+    close = difflib.get_close_matches(word, words, n=1)
+    return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(words)}"
+
+
+def parse(word: str) -> Spec:
+    """Read ``name``, ``name:key=value,...`` or ``name(key=value,...)``."""
+    text = word.strip()
+    name, rest = re.match(r"([\w./-]*)(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    if not name:
+        raise ValueError(f"{word!r} does not start with a name: write name or name:key=value")
+    if not rest:
+        return Spec(name, {})
+    if rest.startswith(":"):
+        body = rest[1:]
+    elif rest.startswith("(") and rest.endswith(")"):
+        body = rest[1:-1]
+    else:
+        raise ValueError(f"cannot read {word!r} after {name!r}: write {name}:key=value,key=value")
+    args: dict[str, Any] = {}
+    for part in _split(body, word):
+        key, equals, value = part.partition("=")
+        if not equals or not key.strip() or not value.strip():
+            raise ValueError(f"cannot read {part!r} in {word!r}: write key=value")
+        if key.strip() in args:
+            raise ValueError(f"{key.strip()!r} stands twice in {word!r}")
+        args[key.strip()] = _value(value.strip())
+    return Spec(name, args)
+
+
+def write(name: str, args: dict[str, Any], nested: bool = True) -> str:
+    """Write a name and its parameters so that `parse` reads them again."""
+    body = ",".join(f"{key}={_word(value)}" for key, value in args.items())
+    if not body:
+        return name
+    return f"{name}({body})" if nested else f"{name}:{body}"
+
+
+def arguments(thing: Any) -> dict[str, Any]:
+    """The fields of a dataclass that differ from their defaults."""
+    args = {}
+    for parameter in describe(type(thing)):
+        value = getattr(thing, parameter.name)
+        default = parameter.default
+        if parameter.rule is not None and isinstance(default, str):
+            default = parameter.rule.check(default)
+        if value != default:
+            if is_dataclass(value) and isinstance(parameter.rule, Registry):
+                value = Spec(parameter.rule.name_of(value), arguments(value))
+            args[parameter.name] = value
+    return args
+
+
+def _split(body: str, word: str) -> list[str]:
+    parts, depth, start = [], 0, 0
+    for i, c in enumerate(body):
+        depth += (c in "([") - (c in ")]")
+        if depth < 0:
+            break
+        if c == "," and depth == 0:
+            parts.append(body[start:i])
+            start = i + 1
+    if depth != 0:
+        raise ValueError(f"brackets do not match in {word!r}")
+    return [*parts, body[start:]]
+
+
+def _value(text: str) -> Any:
+    words = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            pass
+    if text.startswith("[") and text.endswith("]"):
+        return tuple(_value(part.strip()) for part in _split(text[1:-1], text) if part.strip())
+    return parse(text) if "(" in text else text
+
+
+def _word(value: Any) -> str:
+    if isinstance(value, Spec):
+        return write(*value)
+    if isinstance(value, (tuple, list)):
+        return "[" + ",".join(_word(v) for v in value) + "]"
+    if value is None or isinstance(value, (bool, np.bool_)):
+        return str(value).lower()
+    if isinstance(value, (int, float, str)):
+        return str(value)
+    raise ValueError(f"{type(value).__name__} cannot be written as a word: register it first")

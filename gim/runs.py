@@ -1,0 +1,311 @@
+"""A run: one agent in one world from one seed; it can be read, paused, saved and resumed."""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim import files
+from gim.agent import GROW, Agent, Mind, Task, agents
+from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
+from gim.mdp import TabularMDP
+from gim.memory import flatten, rebuild
+from gim.terminal import table
+
+SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
+REPORT = 0.1  # seconds between two calls of the callback
+RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")  # of the mind, saved as they are
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a callback is told, about ten times a second; return True to pause the run."""
+
+    episode: int  # episodes finished
+    episodes: int  # asked for
+    steps: int
+    seconds: float  # since the run was started or resumed
+    mean: float  # mean return of the last tenth of the finished episodes
+
+
+Callback = Callable[[Report], Any]
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C: the run, paused where it stood, is in `.run`; `gim.run(resume=...)` goes on."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"interrupted after {run.returns.size} of {run.episodes} episodes")
+        self.run = run
+
+
+class Run:
+    """One run: what was gained, what was learned, and all that is needed to go on.
+
+    Made by `gim.run`. `world` is a `TabularMDP` or a Gymnasium environment, `mdp` the exact model
+    of it where there is one, `task` what the agent was told.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        world: Any,
+        mdp: TabularMDP | None,
+        task: Task,
+        episodes: int,
+        seed: int,
+    ) -> None:
+        self.agent, self.world, self.mdp, self.task = agent, world, mdp, task
+        self.episodes, self.seed = episodes, seed
+        self.clock: Clock = new_clock()
+        self.random = streams(seed)
+        self.mind = Mind(task, self.random.thinking)
+        self.memory = agent.start(task, self.random.agent)
+        self._returns = np.zeros(episodes)
+        self._thought = False
+        self._driver: Compiled | Stepwise
+        if isinstance(world, TabularMDP):
+            self._driver = Compiled(agent, world, self.random)
+        else:
+            self._driver = Stepwise(agent, world, task.H, self.random)
+
+    # -- what came of it
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """Reward of each finished episode."""
+        return self._returns[: self.clock.now[EPISODE]]
+
+    @property
+    def finished(self) -> bool:
+        """Whether all episodes were played."""
+        return bool(self.clock.now[EPISODE] >= self.episodes)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken in all."""
+        return int(self.clock.now[STEPS])
+
+    @property
+    def score(self) -> float:
+        """Mean return over the optimum of this very MDP; see `TabularMDP.score`."""
+        if self.mdp is None:
+            raise ValueError("a score needs the exact optimum, and this environment has no table")
+        return self.mdp.score(self.returns)
+
+    @property
+    def policy(self) -> NDArray | None:
+        """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
+        return self.agent.policy(self.memory)
+
+    @property
+    def model(self) -> TabularMDP | None:
+        """The model that the agent has learned, where it learns one."""
+        return self.agent.model(self.memory, self.task)
+
+    @property
+    def explored_at(self) -> int | None:
+        """The episode in which exploration ended, or None."""
+        return self.mind.explored_at
+
+    @property
+    def plans(self) -> int:
+        """Dynamic-programming operations for the policy."""
+        return self.mind.plans
+
+    @property
+    def walk_plans(self) -> int:
+        """Dynamic-programming operations that only steered exploration."""
+        return self.mind.walk_plans
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Time by phase: compiling, interacting, and what thinking counted."""
+        return dict(self.mind.seconds)
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings of the agent, in the order they came."""
+        return list(self.mind.notes)
+
+    def policy_table(self) -> str:
+        """The policy in force as text, a line per state, by label."""
+        policy = self.policy
+        if policy is None:
+            return "this agent has no policy to show"
+        state = self.mdp.state_label if self.mdp else str
+        action = self.mdp.action_label if self.mdp else str
+        if np.issubdtype(policy.dtype, np.floating):
+            chances = policy if policy.ndim == 2 else policy[0]
+            cells = [[state(s), *(f"{p:.2f}" for p in row)] for s, row in enumerate(chances)]
+            return table(cells, ["state", *(action(a) for a in range(chances.shape[1]))])
+        steps = policy if policy.ndim == 2 else policy[None]
+        rows = [[state(s), _spans(steps[:, s], action)] for s in range(steps.shape[1])]
+        return table(rows, ["state", "action (from step)"] if len(steps) > 1 else ["state", "action"])
+
+    def __repr__(self) -> str:
+        done = f"{self.returns.size}/{self.episodes} episodes"
+        return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+
+    # -- going on
+
+    def go(self, callback: Callback | None = None) -> Run:
+        """Play until all episodes are over, the callback returns True, or Ctrl-C."""
+        began = reported = time.perf_counter()
+        mind, clock, driver = self.mind, self.clock, self._driver
+        if not self._thought:
+            self._think()
+            self._thought = True
+        with mind.timed("compiling"):
+            driver.advance(self.memory, clock, self._returns, budget=0)
+        budget = 1024
+        with _interrupts() as interrupted:
+            while not self.finished:
+                before, steps = time.perf_counter(), self.steps
+                wake = driver.advance(self.memory, clock, self._returns, budget)
+                now = time.perf_counter()
+                mind.seconds["interacting"] += now - before
+                if wake == GROW:
+                    self.memory = self.agent.grow(self.memory)
+                elif wake:
+                    self._think()
+                else:  # an undisturbed slice: aim the next one at SLICE seconds
+                    rate = (self.steps - steps) / max(now - before, 1e-6)
+                    budget = int(min(max(rate * SLICE, 1024), 64 * budget))
+                if not driver.may_pause(clock):
+                    continue
+                if interrupted:
+                    raise Interrupted(self)
+                if callback and (now - reported > REPORT or self.finished):
+                    reported = now
+                    if callback(self._report(now - began)):
+                        break
+        return self
+
+    def _think(self) -> None:
+        self.mind.episode = int(self.clock.now[EPISODE])
+        seconds = self.mind.seconds
+        before, counted = time.perf_counter(), sum(seconds.values())
+        memory = self.agent.think(self.memory, self.mind)
+        if memory is not None:
+            self.memory = memory
+        named = sum(seconds.values()) - counted
+        seconds["thinking"] += max(0.0, time.perf_counter() - before - named)
+
+    def _report(self, seconds: float) -> Report:
+        done = self.returns
+        mean = float(done[-max(1, done.size // 10) :].mean()) if done.size else float("nan")
+        return Report(done.size, self.episodes, self.steps, seconds, mean)
+
+    # -- ways out and in
+
+    def save(self, path: str | Path) -> None:
+        """Save the run, finished or paused, to one file; `gim.load` reads it again."""
+        files.save(path, "run", *self.pack())
+
+    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
+        if not self._driver.may_pause(self.clock):
+            raise ValueError("a stepwise run can be saved between two episodes only")
+        arrays = {f"memory.{key}": value for key, value in flatten(self.memory).items()}
+        arrays |= {"returns": self._returns, "clock": self.clock.now, "total": self.clock.total}
+        meta: dict[str, Any] = {
+            "agent": str(self.agent),
+            "seed": self.seed,
+            "horizon": self.task.H,
+            "thought": self._thought,
+            "mind": {k: getattr(self.mind, k) for k in RECORD} | {"seconds": self.seconds},
+            "random": {
+                "world": self._driver.random_state(),
+                "agent": self.random.agent.bit_generator.state,
+                "thinking": self.random.thinking.bit_generator.state,
+            },
+        }
+        if isinstance(self.world, TabularMDP):
+            packed, meta["world"] = self.world.pack()
+            arrays |= {f"world.{key}": value for key, value in packed.items()}
+        else:
+            meta["env"] = _spec_of(self.world)
+        return arrays, meta
+
+    def unpack(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+        """Put a packed state into this run, which was made for the same agent and world."""
+        prefix = "memory."
+        saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
+        self.memory = rebuild(self.memory, saved)
+        self._returns[:] = arrays["returns"]
+        self.clock.now[:], self.clock.total[:] = arrays["clock"], arrays["total"]
+        for name in RECORD:
+            setattr(self.mind, name, meta["mind"][name])
+        self.mind.seconds.update(meta["mind"]["seconds"])
+        self._driver.restore(meta["random"]["world"])
+        self.random.agent.bit_generator.state = meta["random"]["agent"]
+        self.random.thinking.bit_generator.state = meta["random"]["thinking"]
+        self._thought = meta["thought"]
+        return self
+
+
+class Runs(list[Run]):
+    """Several runs of one agent in one world, a seed each."""
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """Reward of each episode of each run, [runs, episodes]."""
+        return np.stack([run.returns for run in self])
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Score of each run, [runs]."""
+        return np.array([run.score for run in self])
+
+    @property
+    def score(self) -> float:
+        """The mean score."""
+        return float(self.scores.mean())
+
+
+@contextmanager
+def _interrupts() -> Iterator[list[int]]:
+    """Collect Ctrl-C in a list while inside; a second one is not held back.
+
+    A run must stop between two slices, never in the middle of a thought: only then does it go on
+    with the same bits.
+    """
+    caught: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield caught
+        return
+
+    def note(number: int, frame: Any) -> None:
+        if caught:
+            raise KeyboardInterrupt
+        caught.append(number)
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield caught
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _spans(actions: NDArray, label: Callable[[int], str]) -> str:
+    """One action, or the step from which each is taken: `right (1), left (18)`."""
+    changes = np.flatnonzero(np.append(True, actions[1:] != actions[:-1]))
+    if changes.size == 1:
+        return label(int(actions[0]))
+    return ", ".join(f"{label(int(actions[h]))} ({h + 1})" for h in changes)
+
+
+def _spec_of(env: Any) -> dict[str, Any]:
+    if env.spec is None:
+        raise ValueError("only an environment made by gymnasium.make can be saved with a run")
+    return {"id": env.spec.id, "kwargs": dict(env.spec.kwargs)}

@@ -1,0 +1,132 @@
+"""Drawing from a finite MDP in constant time: alias tables over the non-zero probabilities.
+
+A row with n non-zeros becomes n equally likely cells; each holds a cut and two successors, the
+first taken below the cut, the second above (Walker, 1977; built as Vose, 1991). One uniform number
+picks the cell and the side. Row s*A + a belongs to the pair (s, a), the last row to the start.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.jit import entry, hot
+
+GO_ON = 0  # the episode goes on
+CUT = 1  # it ends because the horizon is reached: the state reached is like any other
+TERMINATED = 2  # it ends in a terminal state
+
+
+class World(NamedTuple):
+    """What the compiled loop needs of an MDP."""
+
+    A: int
+    H: int
+    first: NDArray[np.int64]  # [S*A + 2] where the cells of each row begin
+    cut: NDArray[np.float64]  # [cells]
+    state: NDArray[np.int64]  # [2 * cells] successor below and above the cut
+    reward: NDArray[np.float64]  # [S*A] by pair, or [2 * cells] by successor
+    by_next: bool  # whether the reward depends on the successor
+    noise: NDArray[np.float64]  # [S*A] standard deviation of the reward, or [0] for none
+    terminal: NDArray[np.bool_]  # [S]
+
+
+@hot
+def draw(world: Any, row: int, rng: Any) -> Any:
+    """Draw a place in `world.state` from the distribution of this row."""
+    first = world.first[row]
+    u = rng.random() * (world.first[row + 1] - first)
+    cell = int(u)
+    return 2 * (first + cell) + int(u - cell >= world.cut[first + cell])
+
+
+@hot
+def begin(world: Any, rng: Any) -> Any:
+    """Draw the first state of an episode."""
+    return world.state[draw(world, world.first.size - 2, rng)]
+
+
+@hot
+def step(world: Any, s: int, a: int, rng: Any) -> Any:
+    """Draw what follows the pair (s, a): next state, reward, and whether it is terminal."""
+    pair = s * world.A + a
+    place = draw(world, pair, rng)
+    t = world.state[place]
+    r = world.reward[place] if world.by_next else world.reward[pair]
+    if world.noise.size > 0:
+        r += world.noise[pair] * rng.standard_normal()
+    end = TERMINATED if world.terminal[t] else GO_ON
+    return t, r, end
+
+
+def make_world(mdp: Any) -> World:
+    """Build the alias tables of an MDP, for all pairs and the start at once."""
+    rows = mdp.rows()
+    starts = np.flatnonzero(mdp.start)
+    first = np.append(rows.indptr, rows.indptr[-1] + starts.size).astype(np.int64)
+    successor = np.append(rows.indices, starts).astype(np.int64)
+    cut = np.append(rows.data, mdp.start[starts])
+    other = np.empty_like(successor)
+    _fill(first, cut, other)
+    places = np.stack([np.arange(successor.size), other], axis=1).ravel()
+    if mdp.rewards_next is None:
+        reward = mdp.rewards.ravel().copy()
+    else:
+        payments = _on_pattern(mdp.rewards_next, rows)
+        reward = np.append(payments, np.zeros(starts.size))[places]
+    return World(
+        A=mdp.A,
+        H=mdp.horizon,
+        first=first,
+        cut=cut,
+        state=successor[places],
+        reward=reward,
+        by_next=mdp.rewards_next is not None,
+        noise=np.zeros(0) if mdp.noise is None else mdp.noise.ravel().copy(),
+        terminal=mdp.terminal.copy(),
+    )
+
+
+def _on_pattern(payments: Any, rows: Any) -> NDArray[np.float64]:
+    if sparse.issparse(payments):
+        return payments.data
+    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    return payments.reshape(rows.shape)[pair, rows.indices]
+
+
+@entry
+def _fill(first: Any, cut: Any, other: Any) -> None:
+    """Turn probabilities (in `cut`) into cuts, and set each cell's second successor (a place)."""
+    todo = np.empty(max(1, np.max(np.diff(first))), np.int64)
+    for row in range(first.size - 1):
+        low, high = first[row], first[row + 1]
+        n = high - low
+        total = 0.0
+        for k in range(low, high):
+            total += cut[k]
+        poor, rich = 0, n  # cells below 1 from the left of the stack, above 1 from the right
+        for k in range(low, high):
+            cut[k] *= n / total
+            other[k] = k
+            if cut[k] < 1.0:
+                todo[poor] = k
+                poor += 1
+            else:
+                rich -= 1
+                todo[rich] = k
+        while poor > 0 and rich < n:
+            poor -= 1
+            k, giver = todo[poor], todo[rich]
+            other[k] = giver
+            cut[giver] -= 1.0 - cut[k]
+            if cut[giver] < 1.0:  # the giver is poor now: it moves to the other stack
+                rich += 1
+                todo[poor] = giver
+                poor += 1
+        for j in range(poor):  # left over by rounding: full cells
+            cut[todo[j]] = 1.0
+        for j in range(rich, n):
+            cut[todo[j]] = 1.0
