@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
@@ -61,6 +62,7 @@ class Task:
     reward_range: tuple[float, float] | None  # of r(s, a); None where the world does not say
     discount: float | None = None
     truth: TabularMDP | None = None  # only for agents that are allowed to know, such as Optimal
+    prior: LearnedModel | None = None  # what was learned elsewhere, to start from
 
 
 @dataclass
@@ -116,7 +118,7 @@ class Agent(Params):
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return None
 
-    def model(self, memory: Any, task: Task) -> TabularMDP | None:
+    def model(self, memory: Any, task: Task) -> LearnedModel | None:
         """The model learned so far, where the agent learns one."""
         return None
 

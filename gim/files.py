@@ -87,10 +87,7 @@ def save(
 def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved:
     """Read what `save` wrote, or raise a ValueError that says what is wrong with the file.
 
-    Args:
-        path: the file.
-        kind: what it must be; None takes anything.
-        limit: the bytes that it may ask for.
+    `kind` is what it must be (None takes anything), `limit` the bytes that it may ask for.
     """
     path = Path(path)
     if not path.exists():

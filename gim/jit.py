@@ -46,11 +46,14 @@ def entry(f: F) -> F:
     return _compile(f)
 
 
-def bind(template: F, label: str, **functions: Callable[..., Any]) -> F:
-    """Compile a copy of `template` in which these global names stand for these functions."""
+def bind(template: F, label: str, inner: bool = False, **functions: Callable[..., Any]) -> F:
+    """Compile a copy of `template` in which these global names stand for these functions.
+
+    An `inner` copy is for use inside a loop, like `hot`; otherwise Python calls it, like `entry`.
+    """
     copy = _copy(template, functions)
     copy.__qualname__ = f"{template.__name__}[{label}]"
-    return _compile(copy)
+    return hot(copy) if inner else entry(copy)
 
 
 def plain(f: F) -> F:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from gim import files
 from gim.agent import Agent, Task, agents
 from gim.convert import from_gymnasium
 from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
 from gim.runs import Callback, Run, Runs
 from gim.worlds import world_of
 
@@ -30,6 +32,7 @@ def run(
     *,
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
+    prior: LearnedModel | None = None,
 ) -> Any:
     """Let an agent learn in a world.
 
@@ -42,6 +45,7 @@ def run(
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own.
+        prior: a model learned in another run, from which a model-based agent starts.
 
     Returns:
         A `Run`; with `seeds`, a `Runs`.
@@ -63,23 +67,37 @@ def run(
     if not isinstance(agent, Agent):
         raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
     if seeds is None:
-        return _warned(prepare(agent, world, episodes, seed, horizon).go(callback))
-    made = (prepare(agent, world, episodes, s, horizon).go(callback) for s in seeds)
+        return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
+    made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
     return Runs(_warned(run) for run in made)
 
 
 def prepare(
-    agent: Agent, world: Any, episodes: int, seed: int = 0, horizon: int | None = None
+    agent: Agent,
+    world: Any,
+    episodes: int,
+    seed: int = 0,
+    horizon: int | None = None,
+    prior: LearnedModel | None = None,
 ) -> Run:
     """Make a run that has not begun: checks, tells the agent what it may know, seeds all."""
     episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
     if isinstance(world, TabularMDP):
         if horizon not in (None, world.horizon):
             world = world.with_(horizon=horizon)
-        return Run(agent, world, world, task_of(world), episodes, seed)
-    _check_spaces(world)
-    mdp = _table_of(world, horizon)
-    return Run(agent, world, mdp, _task_of_env(world, mdp, horizon), episodes, seed)
+        mdp, task = world, task_of(world)
+    else:
+        _check_spaces(world)
+        mdp = _table_of(world, horizon)
+        task = _task_of_env(world, mdp, horizon)
+    if prior is not None:
+        if (prior.S, prior.A) != (task.S, task.A):
+            raise ValueError(
+                f"the prior has {prior.S} states and {prior.A} actions, the world {task.S} and "
+                f"{task.A}: they must agree"
+            )
+        task = replace(task, prior=prior)
+    return Run(agent, world, mdp, task, episodes, seed)
 
 
 def load_run(path: str | Path) -> Run:
@@ -103,9 +121,7 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
 
 def task_of(mdp: TabularMDP) -> Task:
     """What an agent is told of an MDP."""
-    return Task(
-        mdp.S, mdp.A, mdp.horizon, mdp.available, mdp.reward_range, mdp.discount, truth=mdp
-    )
+    return Task(mdp.S, mdp.A, mdp.horizon, mdp.available, mdp.reward_range, mdp.discount, truth=mdp)
 
 
 def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
@@ -123,7 +139,7 @@ def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
     if not (hasattr(env.unwrapped, "P") or hasattr(env.unwrapped, "mdp")):
         return None
     mdp = from_gymnasium(env, horizon)
-    return mdp if mdp.S == env.observation_space.n else None
+    return mdp if env.observation_space.n == mdp.S else None
 
 
 def _check_spaces(env: Any) -> None:

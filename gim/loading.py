@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 from gim import files
 from gim.registry import did_you_mean
 
-# kind of file -> module and class with `unpack(arrays, meta)`; imported only when one is met
+# kind of file -> the function of (arrays, meta) that rebuilds it; imported only when one is met
 KINDS = {
-    "mdp": ("gim.mdp", "TabularMDP"),
-    "run": ("gim.run", "Run"),
+    "mdp": ("gim.mdp", "TabularMDP.unpack"),
+    "run": ("gim.launch", "unpack_run"),
 }
 
 
@@ -28,12 +29,12 @@ def load(path: str | Path, kind: str | None = None, limit: int = files.LIMIT) ->
     if saved.kind not in KINDS:
         hint = did_you_mean(saved.kind, KINDS)
         raise ValueError(f"{path} holds a {saved.kind!r}, which gim.load does not know{hint}")
-    module, name = KINDS[saved.kind]
+    module, unpack = KINDS[saved.kind]
     try:
-        return getattr(import_module(module), name).unpack(saved.arrays, saved.meta)
-    except (KeyError, TypeError, IndexError, AttributeError) as problem:
+        return attrgetter(unpack)(import_module(module))(saved.arrays, saved.meta)
+    except ValueError as problem:
+        raise ValueError(f"{path}: {problem}") from None
+    except (LookupError, TypeError, AttributeError) as problem:
         raise ValueError(
             f"{path} does not hold a whole {saved.kind} ({problem!r}): save it again"
         ) from None
-    except ValueError as problem:
-        raise ValueError(f"{path}: {problem}") from None

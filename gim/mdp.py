@@ -132,7 +132,7 @@ class TabularMDP:
 
     def with_(self, **changes: Any) -> TabularMDP:
         """A copy in which some arguments of the constructor are replaced."""
-        return TabularMDP(**(self._arguments() | changes))
+        return type(self)(**(self._arguments() | changes))
 
     def state_label(self, s: int) -> str:
         """The label of a state, or its number."""
@@ -180,7 +180,7 @@ class TabularMDP:
         """Probabilities [S, A], equal over the available actions."""
         return self.available / self.available.sum(axis=1, keepdims=True)
 
-    def visits(self, policy: NDArray) -> Floats:
+    def expected_visits(self, policy: NDArray) -> Floats:
         """Expected visits of each pair at each step of an episode, [H, S, A]."""
         return planning.expected_visits(self, policy)
 
@@ -197,7 +197,7 @@ class TabularMDP:
 
         Where the optimum is positive: mean / V*; otherwise (mean - V_random) / (V* - V_random).
         """
-        mean, best = float(np.mean(returns)), self.optimal_return()
+        mean, best = float(np.asarray(returns, float).mean()), self.optimal_return()
         if best > 0:
             return mean / best
         worst = self.random_return()
@@ -226,7 +226,7 @@ class TabularMDP:
 
     def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Arrays and JSON that `unpack` turns into the same MDP."""
-        arrays = {"start": self.start, "terminal": self.terminal, "available": self.available}
+        arrays: dict[str, NDArray] = {"start": self.start, "terminal": self.terminal, "available": self.available}
         tables = {"transitions": self.transitions, "rewards": self.rewards}
         if self.rewards_next is not None:
             tables["rewards"] = self.rewards_next

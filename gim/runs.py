@@ -15,15 +15,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim import files
-from gim.agent import GROW, Agent, Mind, Task, agents
+from gim.agent import GROW, Agent, Mind, Task
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild
+from gim.model.learned import LearnedModel
 from gim.terminal import table
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
-RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")  # of the mind, saved as they are
+RECORD = (
+    "episode",
+    "plans",
+    "walk_plans",
+    "explored_at",
+    "notes",
+)  # of the mind, saved as they are
 
 
 @dataclass(frozen=True)
@@ -108,7 +115,7 @@ class Run:
         return self.agent.policy(self.memory)
 
     @property
-    def model(self) -> TabularMDP | None:
+    def model(self) -> LearnedModel | None:
         """The model that the agent has learned, where it learns one."""
         return self.agent.model(self.memory, self.task)
 
@@ -150,7 +157,9 @@ class Run:
             return table(cells, ["state", *(action(a) for a in range(chances.shape[1]))])
         steps = policy if policy.ndim == 2 else policy[None]
         rows = [[state(s), _spans(steps[:, s], action)] for s in range(steps.shape[1])]
-        return table(rows, ["state", "action (from step)"] if len(steps) > 1 else ["state", "action"])
+        return table(
+            rows, ["state", "action (from step)"] if len(steps) > 1 else ["state", "action"]
+        )
 
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
@@ -161,27 +170,19 @@ class Run:
     def go(self, callback: Callback | None = None) -> Run:
         """Play until all episodes are over, the callback returns True, or Ctrl-C."""
         began = reported = time.perf_counter()
-        mind, clock, driver = self.mind, self.clock, self._driver
-        if not self._thought:
-            self._think()
-            self._thought = True
-        with mind.timed("compiling"):
-            driver.advance(self.memory, clock, self._returns, budget=0)
+        with self.mind.timed("compiling"):
+            self._driver.advance(self.memory, self.clock, self._returns, budget=0)
+        self._begin()
         budget = 1024
         with _interrupts() as interrupted:
             while not self.finished:
                 before, steps = time.perf_counter(), self.steps
-                wake = driver.advance(self.memory, clock, self._returns, budget)
+                wake = self._advance(budget)
                 now = time.perf_counter()
-                mind.seconds["interacting"] += now - before
-                if wake == GROW:
-                    self.memory = self.agent.grow(self.memory)
-                elif wake:
-                    self._think()
-                else:  # an undisturbed slice: aim the next one at SLICE seconds
+                if not wake:  # an undisturbed slice: aim the next one at SLICE seconds
                     rate = (self.steps - steps) / max(now - before, 1e-6)
                     budget = int(min(max(rate * SLICE, 1024), 64 * budget))
-                if not driver.may_pause(clock):
+                if not self._driver.may_pause(self.clock):
                     continue
                 if interrupted:
                     raise Interrupted(self)
@@ -190,6 +191,30 @@ class Run:
                     if callback(self._report(now - began)):
                         break
         return self
+
+    def pause_at(self, steps: int) -> Run:
+        """Play up to this number of steps in all, and pause there (or where a pause is next)."""
+        self._begin()
+        while not self.finished and self.steps < steps:
+            self._advance(steps - self.steps)
+        return self
+
+    def _begin(self) -> None:
+        """Think once before the first step."""
+        if not self._thought:
+            self._thought = True
+            self._think()
+
+    def _advance(self, budget: int) -> int:
+        """One slice: play, then do what the agent asks for."""
+        before = time.perf_counter()
+        wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
+        self.mind.seconds["interacting"] += time.perf_counter() - before
+        if wake == GROW:
+            self.memory = self.agent.grow(self.memory)
+        elif wake:
+            self._think()
+        return wake
 
     def _think(self) -> None:
         self.mind.episode = int(self.clock.now[EPISODE])

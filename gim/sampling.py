@@ -62,6 +62,17 @@ def step(world: Any, s: int, a: int, rng: Any) -> Any:
     return t, r, end
 
 
+@hot
+def pick(actions: Any, count: Any, s: int, u: float) -> Any:
+    """The available action of `s` that the number u in [0, 1) falls on; see `listed`."""
+    return actions[s, int(u * count[s])]
+
+
+def listed(available: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The available actions of each state, first in its row [S, A], and their number [S]."""
+    return np.argsort(~available, axis=1, kind="stable"), available.sum(axis=1)
+
+
 def make_world(mdp: Any) -> World:
     """Build the alias tables of an MDP, for all pairs and the start at once."""
     rows = mdp.rows()

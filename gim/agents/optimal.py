@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Mind, Task
 from gim.jit import hot
-from gim.mdp import TabularMDP
 from gim.planning import backward_induction
 
 
@@ -58,7 +57,3 @@ class Optimal(Agent):
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The best policy [H, S]."""
         return memory.policy
-
-    def model(self, memory: Memory, task: Task) -> TabularMDP | None:
-        """The truth."""
-        return task.truth

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
-from gim.agents.random import listed
 from gim.jit import hot
 from gim.params import Within
+from gim.sampling import listed, pick
 
 
 class Memory(NamedTuple):
@@ -27,7 +27,7 @@ class Memory(NamedTuple):
     q: NDArray[np.float64]  # [S, A]; -inf where not available
     best: NDArray[np.int64]  # [S] the greedy action
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
-    count: NDArray[np.int64]  # [S] how many there are
+    n_actions: NDArray[np.int64]  # [S] how many there are
     rates: NDArray[np.float64]  # [3] alpha, gamma, epsilon
 
 
@@ -37,7 +37,7 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     epsilon = memory.rates[2]
     u = rng.random()
     if u < epsilon:
-        return memory.actions[s, int(u / epsilon * memory.count[s])]
+        return pick(memory.actions, memory.n_actions, s, u / epsilon)
     return memory.best[s]
 
 
@@ -78,13 +78,13 @@ class QLearning(Agent):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values equal, the greedy action of each state drawn."""
-        actions, count = listed(task.available)
-        drawn = (rng.random(task.S) * count).astype(np.int64)
+        actions, n_actions = listed(task.available)
+        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
         return Memory(
             q=np.where(task.available, self.initial, -np.inf),
             best=actions[np.arange(task.S), drawn],
             actions=actions,
-            count=count,
+            n_actions=n_actions,
             rates=np.array([self.alpha, self.gamma, self.epsilon]),
         )
 

@@ -10,19 +10,20 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Task
 from gim.jit import hot
+from gim.sampling import listed, pick
 
 
 class Memory(NamedTuple):
     """The available actions of each state, first in each row."""
 
     actions: NDArray[np.int64]  # [S, A]
-    count: NDArray[np.int64]  # [S]
+    n_actions: NDArray[np.int64]  # [S]
 
 
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """Draw an available action."""
-    return memory.actions[s, int(rng.random() * memory.count[s])]
+    return pick(memory.actions, memory.n_actions, s, rng.random())
 
 
 @hot
@@ -47,10 +48,5 @@ class Random(Agent):
         S, A = memory.actions.shape
         chances = np.zeros((S, A))
         for s in range(S):
-            chances[s, memory.actions[s, : memory.count[s]]] = 1 / memory.count[s]
+            chances[s, memory.actions[s, : memory.n_actions[s]]] = 1 / memory.n_actions[s]
         return chances
-
-
-def listed(available: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """The available actions of each state, first in its row [S, A], and their number [S]."""
-    return np.argsort(~available, axis=1, kind="stable"), available.sum(axis=1)

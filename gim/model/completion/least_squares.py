@@ -28,6 +28,7 @@ def alternate(
     ridge: float,
     tolerance: float,
     max_iterations: int,
+    warm: bool = False,
 ) -> Any:
     """Fit M ~ U'V by ridge-regularised alternating least squares, matrix by matrix.
 
@@ -42,6 +43,7 @@ def alternate(
         ridge: the penalty on |U|^2 + |V|^2.
         tolerance: relative change of V at which an iteration is the last.
         max_iterations: of one matrix.
+        warm: V is a good start: begin with the ridge asked for.
 
     Returns:
         U [n, rank, S], V, iterations [n], the last relative change [n].
@@ -60,10 +62,10 @@ def alternate(
     for i in range(n):
         u, v = U[i], V[i]
         size = _weigh(matrices[which[i]], weights, weighted)
-        penalty = size
+        penalty = ridge if warm else size
         for iteration in range(max_iterations):
             penalty *= DECAY
-            if penalty < max(ridge, 1e-4 * tolerance * size):
+            if penalty < max(ridge, 1e-5 * tolerance * size):
                 penalty = ridge
             before[:] = v
             _products(v, products_a)

@@ -1,0 +1,24 @@
+"""List the agents with their parameters; with names, all about these."""
+
+from __future__ import annotations
+
+import argparse
+
+from gim.agent import agents
+from gim.cli.listing import listing
+
+MORE = """\
+Write an agent as its name and what differs from the defaults: q_learning:alpha=0.2,epsilon=0.05"""
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Take names."""
+    parser.add_argument("name", nargs="*", help="show these only, with all there is to say")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the list."""
+    print(listing(agents, args.name))
+    if not args.name:
+        print(f"\n{MORE}")
+    return 0

@@ -1,0 +1,128 @@
+"""The frame of the command `gim`: finds the subcommands, and turns every error into one line.
+
+To add a subcommand is to write one file in this package::
+
+    \"\"\"What it does, in a line: the help.\"\"\"
+
+    def options(parser): ...       # its arguments, as argparse takes them
+    def run(args) -> int: ...      # the exit status; raise ValueError or OSError for what is wrong
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import pkgutil
+import re
+import sys
+import warnings
+from collections.abc import Sequence
+from importlib import import_module
+from types import ModuleType
+from typing import Any, NoReturn
+
+import gim
+from gim.registry import did_you_mean
+
+WRONG, INTERRUPTED = 2, 130  # exit statuses
+
+WELCOME = """\
+gim: reinforcement learning by analogy in finite Markov decision processes
+
+  gim train riverswim --agent q_learning     let an agent learn, see what it learned
+  gim envs                                   the worlds there are, with their parameters
+  gim agents                                 the agents there are, with theirs
+
+`gim --help` lists all commands, `gim COMMAND --help` tells more about one.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit status.
+
+    0 is success; 2 something wrong, said in one line on stderr; 130 Ctrl-C.
+    """
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # a terminal without unicode gets "?" and no traceback
+            stream.reconfigure(errors="replace")
+    with warnings.catch_warnings():
+        warnings.simplefilter("default", UserWarning)
+        warnings.showwarning = _show_warning
+        try:
+            status = _run(words)
+            sys.stdout.flush()
+        except BrokenPipeError:  # the reader has seen enough: gim envs | head
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return 0
+        except (ValueError, OSError) as problem:
+            return _say(_message(problem), WRONG)
+        except KeyboardInterrupt:
+            return _say("interrupted", INTERRUPTED)
+        except SystemExit as end:  # argparse, after --help and --version
+            return int(end.code or 0)
+    return status
+
+
+def commands() -> dict[str, ModuleType]:
+    """The subcommands: every file of this package that has `options`."""
+    folder = os.path.dirname(__file__)
+    names = [module.name for module in pkgutil.iter_modules([folder])]
+    modules = {name: import_module(f"gim.cli.{name}") for name in names}
+    return {name: module for name, module in modules.items() if hasattr(module, "options")}
+
+
+def whole(text: str) -> int:
+    """Read a whole number, also one written as 1e6."""
+    number = float(text)
+    if not number.is_integer():
+        raise ValueError
+    return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(number)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise ValueError(f"{message} (see {self.prog} --help)")
+
+
+def _run(words: list[str]) -> int:
+    if not words:
+        print(WELCOME, end="")
+        return 0
+    known = commands()
+    if not words[0].startswith("-") and words[0] not in known:
+        raise ValueError(f"unknown command {words[0]!r}{did_you_mean(words[0], known)}")
+    parser = _Parser("gim", description=gim.__doc__, allow_abbrev=False)
+    parser.add_argument("--version", action="version", version=f"gim {gim.__version__}")
+    parsers: Any = parser.add_subparsers(metavar="COMMAND", required=True)
+    for name, module in known.items():
+        text = (module.__doc__ or "").strip()
+        command = parsers.add_parser(
+            name,
+            help=text.splitlines()[0],
+            description=text,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+        )
+        module.options(command)
+        command.set_defaults(run=module.run)
+    args = parser.parse_args(words)
+    return int(args.run(args))
+
+
+def _say(text: str, status: int) -> int:
+    print(f"gim: {text}", file=sys.stderr)
+    return status
+
+
+def _message(problem: Exception) -> str:
+    if isinstance(problem, OSError) and problem.strerror:
+        text = f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
+    else:
+        text = str(problem)
+    return " ".join(text.split())
+
+
+def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
+    text = re.sub(r"\x1b\[[\d;]*m", "", str(message))  # some packages colour theirs
+    print(f"gim: note: {' '.join(text.split())}", file=sys.stderr)

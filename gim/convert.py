@@ -1,0 +1,254 @@
+"""Ways into a `TabularMDP`: a list of outcomes, a step function, a Gymnasium environment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from itertools import product
+from typing import Any
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.foreign import NoTable, check_wrappers, endings, layout_of, read_table
+from gim.mdp import TabularMDP
+from gim.registry import did_you_mean
+
+__all__ = ["NoTable", "from_gymnasium", "from_outcomes", "from_step"]
+
+DENSE_BYTES = 2**20  # up to here a dense table is always kept: small ones plan faster so
+
+Outcome = tuple[int, int, int, float, float]  # s, a, s', p, r
+Step = Callable[[Any, Any], Iterable[tuple[float, Any, float]] | None]
+
+
+def from_outcomes(
+    outcomes: Iterable[Outcome], *, S: int | None = None, A: int | None = None, **options: Any
+) -> TabularMDP:
+    """Build an MDP from a list of what may happen.
+
+    Args:
+        outcomes: (s, a, s', p, r): playing a in s leads to s' with probability p and pays r. A
+            pair that is not listed does not exist. Where the same (s, a, s') stands more than
+            once, the probabilities add up and the reward is their expectation.
+        S, A: numbers of states and actions; by default just those that are met.
+        options: what else `TabularMDP` takes: start, horizon, terminal, labels, ...
+
+    The table is stored sparse where that is smaller and a dense one would take over a megabyte.
+
+    Example:
+        >>> mdp = from_outcomes([(0, 0, 1, 0.9, 0), (0, 0, 0, 0.1, 0), (1, 0, 1, 1, 2)], horizon=3)
+        >>> mdp.rewards
+        array([[0.],
+               [2.]])
+    """
+    s, a, t, p, r = _columns(outcomes)
+    S = _count("S", "state", S, np.append(s, t))
+    A = _count("A", "action", A, a)
+    available = np.zeros((S, A), bool)
+    available[s, a] = True
+    some = p > 0
+    pair, t, p, r = _merged((s * A + a)[some], t[some], p[some], r[some])
+    P: Any = sparse.csr_array((p, (pair, t)), shape=(S * A, S))
+    R: Any = sparse.csr_array((r, (pair, t)), shape=(S * A, S))
+    by_pair = np.zeros(S * A)
+    by_pair[pair] = r
+    if alike := bool((by_pair[pair] == r).all()):  # every outcome of a pair pays the same
+        R = by_pair.reshape(S, A)
+    dense, small = S * A * S * 8, p.size * 12 + S * A * 4  # bytes of either form
+    if dense <= max(DENSE_BYTES, small):
+        P = P.toarray().reshape(S, A, S)
+        R = R if alike else R.toarray().reshape(S, A, S)
+    return TabularMDP(P, R, available=available, **options)
+
+
+def from_step(
+    step: Step,
+    states: Collection[Hashable],
+    actions: Collection[Hashable],
+    *,
+    start: Any = None,
+    terminal: Collection[Hashable] = (),
+    **options: Any,
+) -> TabularMDP:
+    """Build an MDP from a function that tells what may happen.
+
+    Args:
+        step: `step(state, action)` gives all that may follow, as (p, next state, reward) each;
+            None or an empty list says that the action does not exist in that state.
+        states, actions: all of them; they become the labels.
+        start: the first state, or a mapping of states to probabilities; the first of `states` by
+            default.
+        terminal: the states that end an episode; `step` is not asked about them.
+        options: what else `TabularMDP` takes: horizon, discount, noise, ...
+
+    Example:
+        >>> def walk(place, move):
+        ...     return [(1.0, min(max(place + move, 0), 3), -1.0)]
+        >>> mdp = from_step(walk, states=range(4), actions=(-1, 1), terminal=[3], horizon=9)
+        >>> mdp.optimal_return()
+        -3.0
+    """
+    number = _numbered("state", states)
+    moves = _numbered("action", actions)
+    ends = {state: _find("terminal state", state, number) for state in terminal}
+    outcomes = []
+    for state, action in product((s for s in number if s not in ends), moves):
+        where = f"step({state!r}, {action!r})"
+        for outcome in step(state, action) or ():
+            try:
+                p, follows, r = outcome
+            except (TypeError, ValueError):
+                raise ValueError(
+                    f"{where} gave {outcome!r}: give (probability, next state, reward) each"
+                ) from None
+            t = _find(f"next state of {where}", follows, number)
+            outcomes.append((number[state], moves[action], t, p, r))
+    options = {"state_labels": list(number), "action_labels": list(moves)} | options
+    return from_outcomes(
+        outcomes,
+        S=len(number),
+        A=len(moves),
+        start=_first(start, number),
+        terminal=list(ends.values()),
+        **options,
+    )
+
+
+def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
+    """Read the transition table of a Gymnasium environment, such as the toy-text ones.
+
+    States that an episode enters as terminated become absorbing. Where an episode can enter the
+    same state as terminated and also go on in it, one more state is added for the end, and
+    `info["extra_state"]` is its number. Only what can happen from the start decides this. Several
+    outcomes with the same (s, a, s') that pay differently pay their expectation.
+
+    Args:
+        env: an environment with discrete spaces, `P` and `initial_state_distrib`; or an id.
+        horizon: H; by default the environment's time limit.
+
+    Raises:
+        NoTable: the environment has no such table, or does not follow it.
+
+    Example:
+        >>> import gim
+        >>> mdp = gim.from_gymnasium("FrozenLake-v1")
+        >>> mdp.S, mdp.A, mdp.horizon, int(mdp.terminal.sum())
+        (16, 4, 100, 5)
+    """
+    if isinstance(env, str):
+        made = gymnasium.make(env)
+        try:
+            return from_gymnasium(made, horizon)
+        finally:
+            made.close()
+    check_wrappers(env)
+    spec, inner = env.spec, env.unwrapped
+    limit = None if spec is None else spec.max_episode_steps
+    name = type(inner).__name__ if spec is None else spec.id
+    if isinstance(ours := getattr(inner, "mdp", None), TabularMDP):
+        own = ours.horizon if limit is None else min(limit, ours.horizon)
+        wanted = own if horizon is None else horizon
+        return ours if wanted == ours.horizon else ours.with_(horizon=wanted)
+    outcomes, ended = read_table(name, inner)
+    if horizon is None and limit is None:
+        raise ValueError(f"{name} has no time limit: give one, from_gymnasium(env, horizon=100)")
+    S, A = int(inner.observation_space.n), int(inner.action_space.n)
+    start = np.asarray(inner.initial_state_distrib, float)
+    terminal, extra = endings(outcomes, ended, start)
+    info: dict[str, Any] = {"gymnasium": name}
+    options: dict[str, Any] = {}
+    if extra:
+        info["extra_state"] = S
+        options["state_labels"] = [*range(S), "end"]
+        outcomes[ended & ~terminal[outcomes[:, 2].astype(int)], 2] = S
+        start, terminal = np.append(start, 0.0), np.append(terminal, True)
+    else:
+        info |= layout_of(inner)
+    keep = ~terminal[outcomes[:, 0].astype(int)]
+    return from_outcomes(
+        outcomes[keep],
+        S=S + extra,
+        A=A,
+        start=start,
+        horizon=limit if horizon is None else horizon,
+        terminal=terminal,
+        name=name,
+        info=info,
+        **options,
+    )
+
+
+def _columns(outcomes: Any) -> tuple[NDArray, ...]:
+    """The five columns of a list of outcomes, checked."""
+    rows = outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
+    try:
+        table = np.asarray(rows, np.float64)
+    except (TypeError, ValueError):
+        table = np.zeros(0)
+    if table.ndim != 2 or table.shape[1] != 5 or not len(table):
+        raise ValueError("outcomes must be a list of (s, a, s', p, r), five numbers each")
+    whole = table[:, :3]
+    for bad, rule in (
+        (~np.isfinite(table).all(axis=1), "holds NaN or an infinite number"),
+        ((whole != np.abs(np.floor(whole))).any(axis=1), "needs whole s, a, s' from 0 on"),
+        (table[:, 3] < 0, "has a negative probability"),
+    ):
+        if bad.any():
+            k = int(np.flatnonzero(bad)[0])
+            raise ValueError(f"outcome {k}, {tuple(rows[k])}, {rule}")
+    s, a, t = whole.astype(np.int64).T
+    return s, a, t, table[:, 3], table[:, 4]
+
+
+def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray, ...]:
+    """Outcomes with the same (s, a, s') as one: their probability, their expected reward."""
+    order = np.lexsort((t, pair))
+    pair, t, p, r = pair[order], t[order], p[order], r[order]
+    new = (np.diff(pair, prepend=-1) != 0) | (np.diff(t, prepend=-1) != 0)
+    first = np.flatnonzero(new)
+    if first.size == p.size:
+        return pair, t, p, r
+    total = np.add.reduceat(p, first)
+    mean = np.add.reduceat(p * r, first) / total
+    low, high = np.minimum.reduceat(r, first), np.maximum.reduceat(r, first)
+    r = np.where(low == high, low, mean)  # equal rewards stay exact
+    return pair[first], t[first], total, r
+
+
+def _count(name: str, what: str, given: int | None, met: NDArray) -> int:
+    n = int(met.max()) + 1
+    if given is None:
+        return n
+    if given < n:
+        raise ValueError(f"{what} {n - 1} is out of range: {name} = {given}")
+    return int(given)
+
+
+def _numbered(what: str, things: Collection[Hashable]) -> dict[Any, int]:
+    number = {thing: k for k, thing in enumerate(things)}
+    if not number:
+        raise ValueError(f"give at least one {what}")
+    if len(number) < len(things):
+        twice = next(thing for k, thing in enumerate(things) if number[thing] != k)
+        raise ValueError(f"{what} {twice!r} stands twice")
+    return number
+
+
+def _find(what: str, thing: Any, number: Mapping[Any, int]) -> int:
+    if thing not in number:
+        hint = did_you_mean(str(thing), map(str, number)) if len(number) < 20 else ""
+        raise ValueError(f"{what} {thing!r} is not one of the states given{hint}")
+    return number[thing]
+
+
+def _first(start: Any, number: Mapping[Any, int]) -> Any:
+    if start is None:
+        return 0
+    if not isinstance(start, Mapping):
+        return _find("start", start, number)
+    share = np.zeros(len(number))
+    for state, p in start.items():
+        share[_find("start", state, number)] += p
+    return share

@@ -1,0 +1,92 @@
+"""What a task is: a function that returns a `TabularMDP`, found by name and by Gymnasium.
+
+To add a task is to write one file in this package::
+
+    @task("gim/Coin-v0")
+    def coin(
+        bias: Annotated[float, Within(0, 1), "chance of heads"] = 0.5,
+    ) -> TabularMDP:
+        \"\"\"Guess how a coin falls. ...\"\"\"
+
+`gim.make("coin", bias=0.6)`, the word ``coin:bias=0.6`` and `gymnasium.make("gim/Coin-v0",
+bias=0.6)` then build it, and the conformance kit checks it.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import gymnasium
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.mdp import TabularMDP
+from gim.params import checked, describe
+from gim.registry import Registry, write
+
+F = TypeVar("F", bound=Callable[..., TabularMDP])
+
+tasks = Registry("task", "gim.envs")
+
+
+def make(word: str, **params: Any) -> TabularMDP:
+    """Build a task by name.
+
+    Args:
+        word: a name such as ``riverswim``, or a word such as ``riverswim:length=10``.
+        params: the task's parameters; `gim envs` lists them.
+
+    Example:
+        >>> import gim
+        >>> gim.make("riverswim", length=10)
+        <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
+    """
+    return tasks.make(word, **params)
+
+
+def task(gymnasium_id: str) -> Callable[[F], F]:
+    """Register a function under its own name, and under this id with Gymnasium.
+
+    Its arguments are checked against their annotations at each call, and the MDP that it returns
+    is named by the word that builds it.
+    """
+
+    def register(function: F) -> F:
+        name, signature, build = function.__name__, inspect.signature(function), checked(function)
+
+        @functools.wraps(build)
+        def named(*args: Any, **kwargs: Any) -> TabularMDP:
+            mdp = build(*args, **kwargs)
+            given = signature.bind(*args, **kwargs).arguments
+            mdp.name = write(name, _unusual(function, given), nested=False)
+            return mdp
+
+        tasks.add(name, named)
+        gymnasium.register(
+            gymnasium_id, entry_point="gim.envs.tabular:TaskEnv", kwargs={"task": name}
+        )
+        return named  # type: ignore[return-value]
+
+    return register
+
+
+def rewards_of_states(rng: np.random.Generator, S: int, A: int) -> NDArray[np.float64]:
+    """Rewards [S, A] that do not depend on the action: u^6 of each state, scaled to maximum 1.
+
+    Few states pay well, so a policy has to know how to get there.
+    """
+    u = rng.random(S) ** 6
+    return np.repeat((u / u.max())[:, None], A, axis=1)
+
+
+def _unusual(function: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """The arguments that differ from their defaults, in the order of declaration."""
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in given.items()}
+    return {
+        p.name: plain[p.name]
+        for p in describe(function)
+        if p.name in plain and plain[p.name] != p.default
+    }

@@ -1,0 +1,64 @@
+"""MDPs whose states (or actions) share a few kinds of behaviour."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import numpy as np
+
+from gim.envs.base import rewards_of_states, task
+from gim.mdp import TabularMDP
+from gim.params import OneOf, Within
+
+
+@task("gim/SharedFactors-v0")
+def shared_factors(
+    S: Annotated[int, Within(2), "states"] = 50,
+    A: Annotated[int, Within(1), "actions"] = 40,
+    J: Annotated[int, Within(1), "kinds of state (or of action)"] = 2,
+    K: Annotated[int, Within(1), "distributions over next states"] = 5,
+    shared: Annotated[str, OneOf("state", "action"), "who belongs to the J kinds"] = "state",
+    horizon: Annotated[int, Within(1), "steps of an episode, H"] = 10,
+    seed: Annotated[int, Within(0), "draws the MDP"] = 0,
+) -> TabularMDP:
+    """Draw an MDP in which a few kinds of state behave alike under every action.
+
+    ## Description
+    p(s'|s,a) = sum over j, k of alpha_j(s) beta_jk(a) q_k(s'): each state is a mixture of J kinds,
+    each kind answers an action by a mixture of K distributions over next states. alpha(s) and
+    beta_j(a) are Dirichlet(0.3), q_k is Dirichlet(0.1). With `shared="action"` the actions are
+    mixtures of J kinds instead: alpha_j(a) beta_jk(s).
+
+    Every dynamic matrix then has rank J at most, with the same column space: the states that are
+    known say much about the others. With J of S or more (A or more for actions) nothing is shared
+    but the K distributions.
+
+    ## Action Space
+    `Discrete(A)`.
+
+    ## Observation Space
+    `Discrete(S)`.
+
+    ## Starting State
+    State 0.
+
+    ## Rewards
+    By state only: u^6 for a uniform u, scaled to a maximum of 1, so the dynamics matter.
+
+    ## Episode End
+    Truncated after `horizon` steps.
+
+    ## Arguments
+    `S`, `A`, `J`, `K`, `shared`, `horizon` and `seed`.
+
+    ## Version History
+    * v0: first version
+    """
+    rng = np.random.default_rng(seed)
+    n_shared, n_other = (S, A) if shared == "state" else (A, S)
+    alpha = rng.dirichlet(np.full(J, 0.3), n_shared)  # [n_shared, J]
+    beta = rng.dirichlet(np.full(K, 0.3), (n_other, J))  # [n_other, J, K]
+    q = rng.dirichlet(np.full(S, 0.1), K)  # [K, S]
+    P = np.einsum("xj,yjk,kt->xyt", alpha, beta, q, optimize=True)
+    P = P if shared == "state" else P.transpose(1, 0, 2)
+    return TabularMDP(P, rewards_of_states(rng, S, A), start=0, horizon=horizon)

@@ -1,0 +1,41 @@
+"""Balanced wandering (Kearns and Singh, 2002), the walk of E3 and RMax: the least tried first."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from gim.exploration.base import Choices, Exploration, least_tried, new_choices
+from gim.jit import hot
+from gim.model.counts import Counts, Known
+from gim.sampling import pick
+
+
+@hot
+def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
+    """argmin n(s,a); with probability beta any action."""
+    beta = walk.beta[0]
+    if beta > 0:
+        u = rng.random()
+        if u < beta:
+            return pick(walk.actions, walk.n_actions, s, u / beta)
+    return least_tried(walk, counts, s)
+
+
+@hot
+def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
+    """Nothing to keep."""
+
+
+@dataclass(frozen=True)
+class Balanced(Exploration):
+    """The action tried least in the current state; it never looks where that leads."""
+
+    choose = staticmethod(choose)
+    observe = staticmethod(observe)
+
+    def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Choices:
+        """List the actions and draw the order of ties."""
+        return new_choices(known.available, beta, rng)

@@ -1,0 +1,114 @@
+"""What a way of exploring is: two compiled functions over a small memory of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.jit import hot
+from gim.model.counts import Counts, Known
+from gim.params import Params
+from gim.registry import Registry
+from gim.sampling import listed
+
+explorations = Registry("exploration", "gim.exploration")
+
+NONE = -1  # no action
+
+
+@dataclass(frozen=True)
+class Exploration(Params):
+    """Base of all walks.
+
+    `choose(walk, counts, known, s, rng) -> a` picks an action; `observe(walk, counts, known, s, a,
+    t, news)` is called after each step has been counted, with what became known by it (the sum of
+    PAIR, STATE and END of `gim.model.counts`).
+    """
+
+    choose: ClassVar[Callable[..., int]]
+    observe: ClassVar[Callable[..., None]]
+    plans: ClassVar[bool] = False  # whether it wants `plan` at each state that becomes rho-known
+
+    def __init_subclass__(cls, name: str = "", **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        explorations.add(name or cls.__name__.lower(), cls)
+
+    def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Any:
+        """Make the walk's memory, a NamedTuple of arrays, from what was counted so far.
+
+        With probability `beta` any walk takes a random action.
+        """
+        raise TypeError(f"{type(self).__name__} must define start(counts, known, beta, rng)")
+
+    def plan(self, walk: Any, counts: Counts, known: Known) -> bool:
+        """Plan the way to what is not known; False: nothing unknown can be reached."""
+        return True
+
+
+class Choices(NamedTuple):
+    """What every walk needs: the actions of each state and who wins a tie."""
+
+    beta: NDArray[np.float64]  # [1]
+    actions: NDArray[np.int64]  # [S, A] available actions, first in each row
+    n_actions: NDArray[np.int64]  # [S] how many there are
+    rank: NDArray[np.int64]  # [S, A] a random order: the lower rank wins a tie
+
+
+def new_choices(available: NDArray[np.bool_], beta: float, rng: np.random.Generator) -> Choices:
+    """List the available actions of each state and draw its order of them.
+
+    Without the order the lowest index would win every tie, and whole columns of the dynamic
+    matrices would stay empty.
+    """
+    S, A = available.shape
+    rank = rng.permuted(np.tile(np.arange(A), (S, 1)), axis=1)
+    return Choices(np.array([beta]), *listed(available), rank)
+
+
+def favourites(choices: Choices, counts: Counts, known: Known) -> NDArray[np.int64]:
+    """`most_tried_unknown` of every state, [S]."""
+    key = counts.n * counts.n.shape[1] - choices.rank
+    return np.where(known.available & ~known.mask, key, np.iinfo(np.int64).min).argmax(axis=1)
+
+
+@hot
+def most_tried_unknown(choices: Any, counts: Any, known: Any, s: int) -> int:
+    """argmax n(s,a) over the unknown actions of a state (Alg. 1, line 7), or NONE."""
+    best = NONE
+    for i in range(choices.n_actions[s]):
+        a = choices.actions[s, i]
+        if not known.mask[s, a] and (best == NONE or ahead(choices, counts, s, a, best)):
+            best = a
+    return best
+
+
+@hot
+def ahead(choices: Any, counts: Any, s: int, a: int, b: int) -> bool:
+    """Whether a was tried more often than b in s; the lower rank wins a tie."""
+    more = counts.n[s, a] - counts.n[s, b]
+    return more > 0 or (more == 0 and choices.rank[s, a] < choices.rank[s, b])
+
+
+@hot
+def least_tried(choices: Any, counts: Any, s: int) -> int:
+    """argmin n(s,a) over the actions of a state."""
+    best = choices.actions[s, 0]
+    for i in range(1, choices.n_actions[s]):
+        a = choices.actions[s, i]
+        less = counts.n[s, best] - counts.n[s, a]
+        if less > 0 or (less == 0 and choices.rank[s, a] < choices.rank[s, best]):
+            best = a
+    return best
+
+
+@hot
+def keep_favourite(choices: Any, favourite: Any, counts: Any, known: Any, s: int, a: int) -> None:
+    """Keep favourite[s] = most_tried_unknown after a visit of (s, a); O(A/m) amortised."""
+    if known.mask[s, favourite[s]]:
+        favourite[s] = most_tried_unknown(choices, counts, known, s)
+    elif not known.mask[s, a] and ahead(choices, counts, s, a, favourite[s]):
+        favourite[s] = a

@@ -1,0 +1,135 @@
+"""What a matrix completion is, and what all methods share.
+
+A completion is any callable with the signature of `Completion`: a function will do. The methods of
+this package derive from `Method`, which checks the data on the way in and the result on the way
+out; a class that derives from it is registered under its name and reaches the command line.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.params import Params
+from gim.registry import Registry
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+completions = Registry("completion", "gim.model.completion")
+
+
+class Completed(NamedTuple):
+    """Completed matrices, and how far they can be trusted."""
+
+    matrices: Floats  # [K, S, A], finite
+    rank: int | Ints  # one for all, or one for each matrix [K]
+    iterations: int  # the most that any matrix took
+    residual: float  # weighted root mean square misfit on the seen entries, over that of the data
+    converged: bool  # every matrix met the tolerance; where not, trust nothing
+
+
+class Completion(Protocol):
+    """Fill in what was not seen.
+
+    Args:
+        matrices: [K, S, A]; what stands where nothing was seen is ignored, but must be finite.
+        weights: [S, A], shared by the K matrices: 0 where not seen, else the relative precision of
+            the entry, such as its number of visits. The binary mask is the special case.
+        rng: the one source of randomness.
+    """
+
+    def __call__(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Completed:
+        """Complete the matrices."""
+
+
+class Fit(NamedTuple):
+    """What `Method.fit` returns."""
+
+    matrices: Floats  # [K, S, A]
+    rank: int | Ints
+    iterations: int
+    converged: bool
+
+
+@dataclass(frozen=True)
+class Method(Params):
+    """Base of the methods here: checks in, checks out; `fit` is the algorithm.
+
+    Example:
+        >>> import numpy as np
+        >>> from gim.model.completion import ALS
+        >>> rng = np.random.default_rng(1)
+        >>> M = rng.standard_normal((1, 30, 2)) @ rng.standard_normal((1, 2, 20))
+        >>> seen = (rng.random((30, 20)) < 0.5).astype(float)
+        >>> completed = ALS(rank=2, ridge=0)(M * seen, seen, rng)
+        >>> completed.converged, bool(np.abs(completed.matrices - M).max() < 1e-5)
+        (True, True)
+    """
+
+    weighted: ClassVar[bool] = True  # False: only the binary mask makes sense to the method
+
+    def __init_subclass__(cls, name: str, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        completions.add(name, cls)
+
+    def __call__(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Completed:
+        """Complete the matrices; see `Completion` for the arguments."""
+        M, W = entered(matrices, weights)
+        if not (self.weighted or np.isin(W, (0, 1)).all()):
+            raise ValueError(
+                f"{type(self).__name__} has no weighted form: pass (weights > 0).astype(float)"
+            )
+        if not W.any():  # nothing to complete from
+            return Completed(np.zeros_like(M), 0, 0, 0.0, False)
+        W = W / W[W > 0].mean()
+        fit = self.fit(M, W, rng)
+        if not np.isfinite(fit.matrices).all():
+            return Completed(np.zeros_like(M), fit.rank, fit.iterations, 1.0, False)
+        residual = misfit(M, W, fit.matrices)
+        return Completed(fit.matrices, fit.rank, fit.iterations, residual, fit.converged)
+
+    def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
+        """Complete checked data, with weights of mean 1 over the seen entries."""
+        raise TypeError(f"{type(self).__name__} must define fit(matrices, weights, rng)")
+
+    def __str__(self) -> str:
+        return completions.write(self)
+
+
+def entered(matrices: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Check data and weights; return them as contiguous arrays of doubles."""
+    M = np.ascontiguousarray(matrices, dtype=np.float64)
+    W = np.ascontiguousarray(weights, dtype=np.float64)
+    if M.ndim != 3 or 0 in M.shape:
+        raise ValueError(f"matrices has shape {M.shape}, not [K, S, A]: for one pass M[None]")
+    if W.shape != M.shape[1:]:
+        raise ValueError(f"weights has shape {W.shape}, the matrices are {M.shape[1:]}")
+    for name, array in (("matrices", M), ("weights", W)):
+        if not np.isfinite(array).all():
+            place = np.argwhere(~np.isfinite(array))[0].tolist()
+            value = array[tuple(place)]
+            raise ValueError(f"{name}{place} is {value}: where nothing was seen put 0 and weight 0")
+    if (W < 0).any():
+        place = np.argwhere(W < 0)[0].tolist()
+        raise ValueError(f"weights{place} is {W[tuple(place)]:g}: a weight is at least 0")
+    return M, W
+
+
+def misfit(matrices: Floats, weights: Floats, completed: Floats) -> float:
+    """Weighted root mean square misfit on the seen entries, relative to that of the data."""
+    missed = sum(float((weights * (X - M) ** 2).sum()) for M, X in zip(matrices, completed))
+    size = sum(float((weights * M**2).sum()) for M in matrices)
+    return float(np.sqrt(missed / size)) if size > 0 else float(np.sqrt(missed))
+
+
+def unit_scale(matrices: Floats, weights: Floats) -> Floats:
+    """What to divide each matrix by in a joint fit [K, 1, 1]: 1, or its largest entry beyond 1.
+
+    Probabilities stay as they are; a reward of 10,000 would drown them in a shared factor.
+    """
+    largest = np.abs(matrices * (weights > 0)).max(axis=(1, 2), keepdims=True)
+    return np.maximum(largest, 1.0)

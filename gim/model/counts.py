@@ -1,0 +1,222 @@
+"""What was seen (Eq. 1) and what is known (Definitions 4 and 5), kept up to date in O(1) a step.
+
+n(s'|s,a) is stored dense, or as a hash table of the triples met when dense would be large; that is
+a choice inside `Counts`, made by size. A full hash table asks for room with GROW.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.jit import entry, hot
+
+DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
+FREE = -1  # a key of the hash table that is not taken
+
+# News of a step, added up:
+PAIR = 1  # the pair became known
+STATE = 2  # with it, its state became rho-known
+END = 4  # the next state turned out to be terminal
+
+
+class Counts(NamedTuple):
+    """n(s,a), R(s,a) and n(s'|s,a) of Eq. 1."""
+
+    n: NDArray[np.int64]  # [S, A] visits
+    R: NDArray[np.float64]  # [S, A] sum of rewards
+    R2: NDArray[np.float64]  # [S, A] sum of squared rewards
+    next: NDArray[np.float64]  # [S*A*S] n(s'|s,a) dense, or [capacity] along with `keys`
+    keys: NDArray[np.int64]  # [0] if dense, or [capacity] (s*A + a)*S + s' of the triples met
+    taken: NDArray[np.int64]  # [1] keys in use
+
+
+class Known(NamedTuple):
+    """The known-ness mask P^K (n >= m) and the rho-known states."""
+
+    m: NDArray[np.int64]  # [1] visits that make a pair known
+    available: NDArray[np.bool_]  # [S, A]
+    mask: NDArray[np.bool_]  # [S, A] P^K
+    actions: NDArray[np.int64]  # [S] known actions of each state
+    needed: NDArray[np.int64]  # [S] ceil(rho * available actions): enough to be rho-known
+    rho_known: NDArray[np.bool_]  # [S]
+    terminal: NDArray[np.bool_]  # [S] entered as terminal; nothing is left to learn there
+    pairs: NDArray[np.int64]  # [1] known pairs in all, sum(P^K)
+    goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
+
+
+def new_counts(S: int, A: int, dense_limit: int = DENSE_LIMIT) -> Counts:
+    """Nothing seen yet."""
+    size = S * A * S
+    dense = size <= dense_limit
+    capacity = size if dense else 1 << 12
+    return Counts(
+        n=np.zeros((S, A), np.int64),
+        R=np.zeros((S, A)),
+        R2=np.zeros((S, A)),
+        next=np.zeros(capacity),
+        keys=np.full(0 if dense else capacity, FREE, np.int64),
+        taken=np.zeros(1, np.int64),
+    )
+
+
+def new_known(available: NDArray[np.bool_], m: int, rho: float) -> Known:
+    """Nothing known yet; rho*A that is not whole is rounded up (but for rounding errors)."""
+    S, A = available.shape
+    return Known(
+        m=np.array([m]),
+        available=available,
+        mask=np.zeros((S, A), bool),
+        actions=np.zeros(S, np.int64),
+        needed=np.array([_ceil(rho * actions) for actions in available.sum(axis=1)]),
+        rho_known=np.zeros(S, bool),
+        terminal=np.zeros(S, bool),
+        pairs=np.zeros(1, np.int64),
+        goal=np.array([_ceil(rho * available.sum())]),
+    )
+
+
+def counts_of(model: Any) -> Counts:
+    """The counts that a `LearnedModel` stands for: its visits, spread as it says."""
+    counts = new_counts(model.S, model.A)
+    while counts.keys.size and 4 * model.rows().nnz > counts.keys.size:
+        counts = grown(counts)
+    rows = model.rows()
+    pair = np.repeat(np.arange(model.S * model.A), np.diff(rows.indptr))
+    N = rows.data * model.visits.ravel()[pair]
+    key = pair * model.S + rows.indices
+    if counts.keys.size:
+        _rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
+        counts.taken[0] = np.count_nonzero(N)
+    else:
+        counts.next[key] = N
+    counts.n[:] = model.visits
+    counts.R[:] = model.visits * model.rewards
+    counts.R2[:] = model.visits * model.rewards**2
+    return counts
+
+
+def review(known: Known, counts: Counts, terminal: NDArray[np.bool_]) -> None:
+    """Set the known-ness mask from scratch, by the counts and the states known to be terminal."""
+    known.terminal[:] = terminal
+    known.mask[:] = known.available & ((counts.n >= known.m[0]) | terminal[:, None])
+    known.actions[:] = known.mask.sum(axis=1)
+    known.rho_known[:] = (known.actions >= known.needed) | terminal
+    known.pairs[0] = known.mask.sum()
+
+
+def _ceil(x: float) -> int:
+    return max(1, math.ceil(x - 1e-9))  # 0.7 * 10 is 7.000000000000001
+
+
+@hot
+def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
+    """Count one step; True asks for room: the hash table is as full as it may be."""
+    S, A = counts.n.shape
+    counts.n[s, a] += 1
+    counts.R[s, a] += r
+    counts.R2[s, a] += r * r
+    key = (s * A + a) * S + t
+    if counts.keys.size == 0:
+        counts.next[key] += 1.0
+        return False
+    place = find(counts.keys, key)
+    if counts.keys[place] == FREE:
+        counts.keys[place] = key
+        counts.taken[0] += 1
+    counts.next[place] += 1.0
+    return 2 * counts.taken[0] >= counts.keys.size
+
+
+@hot
+def find(keys: Any, key: int) -> int:
+    """The place of a key, or the free place where it belongs (linear probing)."""
+    last = keys.size - 1  # a power of 2 less 1
+    place = ((key * 0x9E3779B97F4A7C1) >> 20) & last
+    while keys[place] != FREE and keys[place] != key:
+        place = (place + 1) & last
+    return place
+
+
+@hot
+def seen(counts: Any, s: int, a: int, t: int) -> float:
+    """n(t|s,a)."""
+    S, A = counts.n.shape
+    key = (s * A + a) * S + t
+    if counts.keys.size == 0:
+        return counts.next[key]
+    place = find(counts.keys, key)
+    return counts.next[place] if counts.keys[place] == key else 0.0
+
+
+def grown(counts: Counts) -> Counts:
+    """The same counts with twice the room."""
+    keys = np.full(2 * counts.keys.size, FREE, np.int64)
+    values = np.zeros(keys.size)
+    _rehash(counts.keys, counts.next, keys, values)
+    return counts._replace(keys=keys, next=values)
+
+
+@entry
+def _rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
+    for i in range(old_keys.size):
+        if old_keys[i] != FREE:
+            place = find(keys, old_keys[i])
+            keys[place] = old_keys[i]
+            values[place] = old_values[i]
+
+
+@hot
+def update_known(known: Any, counts: Any, s: int, a: int, t: int, terminated: bool) -> int:
+    """Update P^K after a step (Alg. 2, line 14); returns what is new."""
+    news = 0
+    if not known.mask[s, a] and counts.n[s, a] >= known.m[0]:
+        news += PAIR
+        known.mask[s, a] = True
+        known.pairs[0] += 1
+        known.actions[s] += 1
+        if not known.rho_known[s] and known.actions[s] >= known.needed[s]:
+            known.rho_known[s] = True
+            news += STATE
+    if terminated and not known.terminal[t]:
+        news += END
+        close_terminal(known, t)
+    return news
+
+
+@hot
+def close_terminal(known: Any, t: int) -> None:
+    """All pairs of a terminal state are known: absorbing, reward 0."""
+    known.terminal[t] = True
+    known.rho_known[t] = True
+    for a in range(known.mask.shape[1]):
+        if known.available[t, a] and not known.mask[t, a]:
+            known.mask[t, a] = True
+            known.pairs[0] += 1
+            known.actions[t] += 1
+
+
+def transitions(counts: Counts) -> Any:
+    """n(s'|s,a) as counted: [S, A, S], or CSR of S*A rows if stored sparse."""
+    S, A = counts.n.shape
+    if counts.keys.size == 0:
+        return counts.next.reshape(S, A, S)
+    used = np.flatnonzero(counts.keys != FREE)
+    pair, t = np.divmod(counts.keys[used], S)
+    table = sparse.csr_array((counts.next[used], (pair, t)), shape=(S * A, S))
+    table.sort_indices()
+    return table
+
+
+def empirical(counts: Counts) -> tuple[Any, NDArray[np.float64]]:
+    """p_hat(s'|s,a) in the form of `transitions`, and r_hat [S, A]; zero where n is zero."""
+    weight = 1.0 / np.maximum(counts.n, 1)
+    N = transitions(counts)
+    if sparse.issparse(N):
+        N.data *= np.repeat(weight.ravel(), np.diff(N.indptr))
+        return N, counts.R * weight
+    return N * weight[:, :, None], counts.R * weight

@@ -1,0 +1,74 @@
+"""The learned model: an MDP that knows how it was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim import files
+from gim.mdp import TabularMDP
+
+
+class LearnedModel(TabularMDP):
+    """A `TabularMDP` learned from samples, with what stands behind each pair.
+
+    Like any MDP it can be planned on, saved and loaded. `with_(rewards=...)` gives it new rewards,
+    to be planned again without a new sample; `gim.run(..., prior=model)` starts another run from
+    it.
+
+    Attributes:
+        visits: [S, A] how often each pair was met.
+        known: [S, A] whether the pair was known; the others are inferred.
+    """
+
+    def __init__(self, *args: Any, visits: Any, known: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.visits = np.array(visits, np.int64)
+        self.known = np.array(known, bool)
+        for name in ("visits", "known"):
+            if getattr(self, name).shape != (self.S, self.A):
+                shape = getattr(self, name).shape
+                raise ValueError(f"{name} has shape {shape}, not {(self.S, self.A)}")
+
+    def compare(self, truth: TabularMDP) -> dict[str, Any]:
+        """How far it is from the truth.
+
+        Returns a dict: `l1` [S, A], the distance ||p - p_true||_1 of each pair; `reward` [S, A],
+        |r - r_true|; their means over the known and over the inferred pairs; and `loss`, what the
+        plan made on this model loses of the true optimal return.
+        """
+        if (truth.S, truth.A) != (self.S, self.A):
+            raise ValueError(f"the truth has {truth.S} states and {truth.A} actions: not the same")
+        l1 = np.asarray(abs(self.rows() - truth.rows()).sum(axis=1)).reshape(self.S, self.A)
+        reward = np.abs(self.rewards - truth.rewards)
+        playable = truth.available & ~truth.terminal[:, None]
+        groups = {"known": self.known & playable, "inferred": ~self.known & playable}
+        means = {
+            f"{what} {group}": float(error[pairs].mean()) if pairs.any() else 0.0
+            for what, error in (("l1", l1), ("reward", reward))
+            for group, pairs in groups.items()
+        }
+        policy = self.with_(horizon=truth.horizon, start=truth.start).plan().policy
+        loss = truth.optimal_return() - truth.policy_return(policy)
+        return {"l1": l1, "reward": reward, "loss": loss, **means}
+
+    def save(self, path: str | Path) -> None:
+        """Save to one file, which `gim.load` reads."""
+        files.save(path, "model", *self.pack())
+
+    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+        """Arrays and JSON that `unpack` turns into the same model."""
+        arrays, meta = super().pack()
+        return arrays | {"visits": self.visits, "known": self.known}, meta
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> LearnedModel:
+        """The inverse of `pack`."""
+        return super().unpack(arrays, meta)  # type: ignore[return-value]
+
+    def _arguments(self) -> dict[str, Any]:
+        return super()._arguments() | {"visits": self.visits, "known": self.known}

@@ -1,0 +1,131 @@
+"""What planners accept, and what they say of the rest."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.planning.plan import Dynamics, Floats, Ints
+
+SUM_TOLERANCE = 1e-8
+
+
+def checked_horizon(horizon: int) -> int:
+    """A horizon is a whole number of steps, at least 1."""
+    return _whole("horizon", horizon)
+
+
+def checked_max_iter(max_iter: int) -> int:
+    """A limit of iterations is a whole number, at least 1."""
+    return _whole("max_iter", max_iter)
+
+
+def checked_discount(discount: float) -> float:
+    """A discount is in [0, 1)."""
+    if not 0 <= discount < 1:
+        raise ValueError(
+            f"discount {discount} is not in [0, 1): for undiscounted values plan over a horizon"
+        )
+    return float(discount)
+
+
+def checked_tolerance(tolerance: float) -> float:
+    """A tolerance is positive."""
+    if not tolerance > 0:
+        raise ValueError(f"tolerance {tolerance} is not positive: try 1e-8")
+    return float(tolerance)
+
+
+def checked_values(name: str, values: Any, S: int) -> Floats:
+    """Values of states are S finite numbers; they are copied."""
+    v = np.array(values, np.float64)
+    if v.shape != (S,):
+        raise ValueError(f"{name} has shape {v.shape}, not ({S},): give one value for each state")
+    if not np.isfinite(v).all():
+        s = np.flatnonzero(~np.isfinite(v))[0]
+        raise ValueError(f"{name}[{s}] is {v[s]}: values are finite numbers")
+    return v
+
+
+def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Floats:
+    """A policy is actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
+
+    It is stationary if the horizon is None. Given for one step of a horizon, it holds for all.
+    """
+    pi = np.asarray(policy)
+    if pi.dtype.kind in "iu":
+        return _checked_actions(mdp, _over(horizon, pi.astype(np.int64), (mdp.S,)))
+    if pi.dtype.kind == "f":
+        both = (mdp.S, mdp.A)
+        return _checked_probabilities(mdp, _over(horizon, pi.astype(np.float64), both))
+    raise TypeError(
+        f"a policy of dtype {pi.dtype} is neither actions (int [S] or [H, S]) "
+        "nor probabilities (float [S, A] or [H, S, A])"
+    )
+
+
+def _over(horizon: int | None, pi: NDArray, one: tuple[int, ...]) -> NDArray:
+    if pi.shape == one:
+        return pi if horizon is None else np.broadcast_to(pi, (horizon, *one))
+    if horizon is not None and pi.shape == (horizon, *one):
+        return pi
+    what = "actions" if pi.dtype.kind == "i" else "probabilities"
+    fits = f"{one}" if horizon is None else f"{one} or {(horizon, *one)}"
+    raise ValueError(f"a policy of {what} has shape {pi.shape}, not {fits}")
+
+
+def _checked_actions(mdp: Dynamics, pi: Ints) -> Ints:
+    out = (pi < 0) | (pi >= mdp.A)
+    if out.any():
+        place = tuple(np.argwhere(out)[0].tolist())
+        raise ValueError(f"policy{_at(place)} = {pi[place]} is no action: 0 to {mdp.A - 1} are")
+    missing = ~mdp.available[np.arange(mdp.S), pi]
+    if missing.any():
+        place = tuple(np.argwhere(missing)[0].tolist())
+        raise ValueError(
+            f"policy{_at(place)} = {pi[place]}, but action {pi[place]} is not available "
+            f"in state {place[-1]}: {_available(mdp, place[-1])}"
+        )
+    return pi
+
+
+def _checked_probabilities(mdp: Dynamics, pi: Floats) -> Floats:
+    wrong = ~((pi >= 0) & (pi <= 1 + SUM_TOLERANCE))
+    if wrong.any():
+        place = tuple(np.argwhere(wrong)[0].tolist())
+        raise ValueError(f"policy{_at(place)} = {pi[place]} is no probability")
+    missing = (pi > 0) & ~mdp.available
+    if missing.any():
+        place = tuple(np.argwhere(missing)[0].tolist())
+        raise ValueError(
+            f"policy{_at(place)} = {pi[place]}, but action {place[-1]} is not available "
+            f"in state {place[-2]}: {_available(mdp, place[-2])}"
+        )
+    sums = pi.sum(axis=-1)
+    off = np.abs(sums - 1) > SUM_TOLERANCE
+    if off.any():
+        place = tuple(np.argwhere(off)[0].tolist())
+        raise ValueError(f"policy{_at(place)} sums to {sums[place]:.6g}, not 1: normalise it")
+    return pi
+
+
+def _whole(name: str, number: int) -> int:
+    try:
+        whole = operator.index(number)
+    except TypeError:
+        raise TypeError(f"{name} {number!r} is not a whole number") from None
+    if whole < 1:
+        raise ValueError(f"{name} {whole} is below 1: give at least 1")
+    return whole
+
+
+def _at(place: tuple[int, ...]) -> str:
+    return f"[{', '.join(map(str, place))}]"
+
+
+def _available(mdp: Dynamics, s: int) -> str:
+    actions = np.flatnonzero(mdp.available[s]).tolist()
+    return f"choose from {', '.join(map(str, actions))}"

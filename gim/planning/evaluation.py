@@ -1,0 +1,92 @@
+"""What a given policy is worth, and where it leads."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.linalg import spsolve
+
+from gim.planning.checks import checked_discount, checked_horizon, checked_policy
+from gim.planning.plan import Dynamics, Floats, Ints
+from gim.planning.sweeps import pairs_of
+
+DENSE_SOLVE = 300  # up to this many states a dense solve beats a sparse one
+
+
+def evaluate(
+    mdp: Dynamics,
+    policy: ArrayLike,
+    horizon: int | None = None,
+    discount: float | None = None,
+) -> Floats:
+    """Value of a policy in each state, without simulation.
+
+    Args:
+        mdp: the MDP.
+        policy: actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
+        horizon: H, the number of steps; the MDP's own if None. Not with a discount.
+        discount: if given, the value is discounted, of steps without end, and solved for.
+
+    Returns:
+        [H, S], row h with H - h steps to go; with a discount [S].
+    """
+    if discount is not None:
+        if horizon is not None:
+            raise ValueError("give a horizon or a discount, not both")
+        pi = checked_policy(mdp, policy, None)
+        return solve_policy(mdp, pi, checked_discount(discount))
+    H = checked_horizon(mdp.horizon if horizon is None else horizon)
+    pi = checked_policy(mdp, policy, H)
+    v = np.zeros((H + 1, mdp.S))
+    for h, (P, r) in reversed([*enumerate(_steps(mdp, pi))]):
+        v[h] = r + P @ v[h + 1]
+    return v[:H]
+
+
+def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None) -> Floats:
+    """Probability that each pair is played at each step of an episode, [H, S, A].
+
+    Arguments are those of `evaluate`. Each step sums to 1, the whole to H.
+    """
+    H = checked_horizon(mdp.horizon if horizon is None else horizon)
+    pi = checked_policy(mdp, policy, H)
+    if pi.ndim == 2:
+        pi = np.eye(mdp.A)[pi]
+    P = _flat(mdp)
+    visits = np.empty((H, mdp.S, mdp.A))
+    here = mdp.start
+    for h in range(H):
+        visits[h] = here[:, None] * pi[h]
+        here = visits[h].reshape(-1) @ P
+    return visits
+
+
+def solve_policy(mdp: Dynamics, pi: Ints | Floats, discount: float) -> Floats:
+    """Solve (I - discount P_pi) v = r_pi for a stationary policy, [S]."""
+    P, r = _under(mdp, pi)
+    if sparse.issparse(P) and mdp.S > DENSE_SOLVE:
+        return spsolve(sparse.eye_array(mdp.S, format="csc") - discount * P.tocsc(), r)
+    system = (P.toarray() if sparse.issparse(P) else P) * -discount
+    system.flat[:: mdp.S + 1] += 1
+    return np.linalg.solve(system, r)
+
+
+def _flat(mdp: Dynamics) -> Any:
+    P = mdp.transitions
+    return P if sparse.issparse(P) else P.reshape(mdp.S * mdp.A, mdp.S)
+
+
+def _under(mdp: Dynamics, pi: Ints | Floats) -> tuple[Any, Floats]:
+    """Transitions [S, S] and rewards [S] under one step of a policy."""
+    S, A, P = mdp.S, mdp.A, _flat(mdp)
+    if pi.ndim == 1:
+        pairs = pairs_of(pi, A)
+        return P[pairs], mdp.rewards.reshape(-1)[pairs]
+    r = (pi * mdp.rewards).sum(axis=1)
+    if sparse.issparse(P):
+        mix = sparse.csr_array((pi.reshape(-1), np.arange(S * A), np.arange(0, S * A + 1, A)))
+        return mix @ P, r
+    return np.matmul(pi[:, None, :], mdp.transitions)[:, 0], r

@@ -1,0 +1,152 @@
+"""The compiled sweeps under every planner, over dense and sparse transitions alike.
+
+A sum over next states always runs from the first to the last. So dense, sparse, compiled and plain
+agree to the last bit (a zero adds nothing), and actions that are equal get equal values, which
+keeps ties exact. One such sum would wait for each of its additions; eight rows side by side do
+not, and run as fast as memory delivers them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gim.jit import bind, hot
+from gim.planning.plan import Dynamics, Ints
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@hot
+def expect_dense(P: Any, pairs: Any, v: Any, out: Any) -> None:
+    """out[k] = sum of P[i, t] v[t] over t, for row i = pairs[k] of P [S*A, S]."""
+    S = v.size
+    eights = pairs.size - pairs.size % 8
+    for k in range(0, eights, 8):
+        i0, i1, i2, i3 = pairs[k], pairs[k + 1], pairs[k + 2], pairs[k + 3]
+        i4, i5, i6, i7 = pairs[k + 4], pairs[k + 5], pairs[k + 6], pairs[k + 7]
+        x0 = x1 = x2 = x3 = x4 = x5 = x6 = x7 = 0.0
+        for t in range(S):
+            x0 += P[i0, t] * v[t]
+            x1 += P[i1, t] * v[t]
+            x2 += P[i2, t] * v[t]
+            x3 += P[i3, t] * v[t]
+            x4 += P[i4, t] * v[t]
+            x5 += P[i5, t] * v[t]
+            x6 += P[i6, t] * v[t]
+            x7 += P[i7, t] * v[t]
+        out[k], out[k + 1], out[k + 2], out[k + 3] = x0, x1, x2, x3
+        out[k + 4], out[k + 5], out[k + 6], out[k + 7] = x4, x5, x6, x7
+    for k in range(eights, pairs.size):
+        x = 0.0
+        for t in range(S):
+            x += P[pairs[k], t] * v[t]
+        out[k] = x
+
+
+@hot
+def expect_csr(P: Any, pairs: Any, v: Any, out: Any) -> None:
+    """The same for CSR rows, P = (data, indices, indptr)."""
+    data, indices, indptr = P
+    for k in range(pairs.size):
+        x = 0.0
+        for j in range(indptr[pairs[k]], indptr[pairs[k] + 1]):
+            x += data[j] * v[indices[j]]
+        out[k] = x
+
+
+@hot
+def add_rewards(q: Any, r: Any, available: Any, discount: float) -> None:
+    """Turn the expected values in q [S, A] into r + discount q; -inf where not available."""
+    S, A = q.shape
+    for s in range(S):
+        for a in range(A):
+            q[s, a] = r[s, a] + discount * q[s, a] if available[s, a] else -np.inf
+
+
+@hot
+def take_best(q: Any, best: Any, policy: Any) -> None:
+    """Each state's largest value in q [S, A], and the lowest action that has it."""
+    S, A = q.shape
+    for s in range(S):
+        best[s] = q[s, 0]
+        policy[s] = 0
+        for a in range(1, A):
+            if q[s, a] > best[s]:
+                best[s] = q[s, a]
+                policy[s] = a
+
+
+expect = expect_dense  # the templates below are bound to one or the other
+
+
+def _back_up(
+    P: Any, pairs: Any, r: Any, available: Any, discount: float, v: Any, q: Any, best: Any, pi: Any
+) -> tuple[float, float, float]:
+    """One Bellman sweep, best = T v, with q [S, A] and the greedy policy pi [S].
+
+    Gives the least and the largest of best - v, and the largest size of an entry of either.
+    """
+    expect(P, pairs, v, q.reshape(-1))
+    add_rewards(q, r, available, discount)
+    take_best(q, best, pi)
+    low, high, largest = np.inf, -np.inf, 0.0
+    for s in range(v.size):
+        low = min(low, best[s] - v[s])
+        high = max(high, best[s] - v[s])
+        largest = max(largest, abs(best[s]), abs(v[s]))
+    return low, high, largest
+
+
+def _follow(
+    P: Any, pairs: Any, r: Any, discount: float, sweeps: int, enough: float, v: Any, spare: Any
+) -> int:
+    """Evaluate a policy in place: up to this many sweeps v <- r + discount P v over its pairs [S].
+
+    After each, all of v moves by what the mean change would still add up to (MacQueen 1966,
+    Porteus 1971); where the policy mixes fast, hardly anything else is left to do. It stops when
+    the changes differ by no more than `enough`.
+    """
+    for k in range(sweeps):
+        expect(P, pairs, v, spare)
+        low, high = np.inf, -np.inf
+        for s in range(v.size):
+            spare[s] = r[s] + discount * spare[s]
+            low = min(low, spare[s] - v[s])
+            high = max(high, spare[s] - v[s])
+        ahead = discount / (1.0 - discount) * (low + high) / 2
+        for s in range(v.size):
+            v[s] = spare[s] + ahead
+        if high - low <= enough:
+            return k + 1
+    return sweeps
+
+
+back_up_dense = bind(_back_up, "dense", expect=expect_dense)
+back_up_csr = bind(_back_up, "csr", expect=expect_csr)
+follow_dense = bind(_follow, "dense", expect=expect_dense)
+follow_csr = bind(_follow, "csr", expect=expect_csr)
+
+
+def rows_of(P: Any, S: int, A: int) -> Any:
+    """Give transitions as the sweeps take them: [S*A, S], or the three arrays of a CSR."""
+    if sparse.issparse(P):
+        if P.shape != (S * A, S):
+            raise ValueError(f"P has shape {P.shape}, not {(S * A, S)}: row s*A + a for each pair")
+        return P.data, P.indices, P.indptr
+    if P.shape != (S, A, S):
+        raise ValueError(f"P has shape {P.shape}, not {(S, A, S)}: [state, action, next state]")
+    return P.reshape(S * A, S)
+
+
+def longest_row(mdp: Dynamics) -> int:
+    """Give the largest number of terms in a sum over next states."""
+    P = mdp.transitions
+    return int(np.diff(P.indptr).max()) if sparse.issparse(P) else mdp.S
+
+
+def pairs_of(policy: Ints, A: int) -> Ints:
+    """Give the row s*A + policy[s] of each state, [S]."""
+    return np.arange(policy.size) * A + policy

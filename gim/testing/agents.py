@@ -1,0 +1,120 @@
+"""Checks that any agent must pass, whatever its algorithm."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gim.agent import Agent, agents
+from gim.jit import plain
+from gim.launch import load_run, prepare
+from gim.mdp import TabularMDP
+from gim.memory import flatten
+from gim.runs import Run
+
+
+def check_agent(
+    agent: Agent, worlds: Sequence[TabularMDP] | None = None, episodes: int = 40, seed: int = 1
+) -> None:
+    """Check an agent on small worlds (or on those given).
+
+    The word of the agent builds it again; compiled, plain and stepwise runs agree bit for bit;
+    a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded and
+    resumed ends as one that was not; the policy is valid; no reference is lost or kept.
+    """
+    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its word"
+    for world in small_worlds() if worlds is None else worlds:
+        compiled = prepare(agent, world, episodes, seed).go()
+        assert compiled.finished
+        assert np.isfinite(compiled.returns).all(), f"{world}: returns are not finite"
+        _same(compiled, prepare(agent, world, episodes, seed).go(), "a second run")
+        _same(compiled, _plain(prepare(agent, world, episodes, seed)).go(), "plain Python")
+        stepwise = prepare(agent, world.to_gymnasium(), episodes, seed).go()
+        _same(compiled, stepwise, "the stepwise loop")
+        other = world.to_dense() if world.sparse else world.to_sparse()
+        _same(compiled, prepare(agent, other, episodes, seed).go(), "the other storage")
+        _same(compiled, _resumed(agent, world, episodes, seed), "a paused and resumed run")
+        _check_policy(compiled, world)
+        _check_references(agent, world)
+
+
+def small_worlds() -> list[TabularMDP]:
+    """Worlds with everything in them: noise, terminal states, missing actions, random starts."""
+    rng = np.random.default_rng(7)
+    P = rng.dirichlet(np.full(5, 0.5), size=(5, 3))
+    plain_one = TabularMDP(P, rng.random((5, 3)), horizon=6, name="plain")
+    available = np.ones((5, 3), bool)
+    available[1, 0] = available[3, 1:] = False
+    start = np.array([0.5, 0.25, 0.25, 0, 0])
+    P = np.where(P < 0.1, 0, P)
+    P /= P.sum(axis=2, keepdims=True)
+    P[4] = np.eye(5)[4]
+    pay = rng.normal(size=(5, 3, 5))
+    pay[4] = 0
+    full = TabularMDP(
+        sparse.csr_array(P.reshape(15, 5)),
+        pay,
+        start,
+        horizon=8,
+        terminal=[4],
+        available=available,
+        noise=0.3,
+        name="full",
+    )
+    return [plain_one, full]
+
+
+def _plain(run: Run) -> Run:
+    run._driver.play = plain(run._driver.play)  # type: ignore[union-attr]
+    return run
+
+
+def _resumed(agent: Agent, world: TabularMDP, episodes: int, seed: int) -> Run:
+    """Stop in the middle of an episode, save, load, go on."""
+    run = prepare(agent, world, episodes, seed)
+    run.pause_at(episodes * world.horizon // 3 + 1)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "run.npz"
+        run.save(path)
+        return load_run(path).go()
+
+
+def _same(a: Run, b: Run, what: str) -> None:
+    place = f"{a.agent} on {a.world}"
+    assert np.array_equal(a.returns, b.returns), f"{place}: {what} gives other returns"
+    assert a.steps == b.steps, f"{place}: {what} takes another number of steps"
+    one, two = flatten(a.memory), flatten(b.memory)
+    for key in one:
+        assert _equal(one[key], two[key]), f"{place}: {what} leaves another memory.{key}"
+
+
+def _equal(a: Any, b: Any) -> bool:
+    return a.dtype == b.dtype and np.array_equal(a, b, equal_nan=a.dtype.kind == "f")
+
+
+def _check_policy(run: Run, world: TabularMDP) -> None:
+    policy = run.policy
+    if policy is not None:
+        world.value(policy)  # raises if the shape is wrong or an action is not available
+        assert world.state_label(0) in run.policy_table()
+
+
+def _check_references(agent: Agent, world: TabularMDP) -> None:
+    run = prepare(agent, world, 3, 0).go()
+    again = prepare(agent, world, 3, 0)
+    again.go()
+    arrays = [*flatten(again.memory).values(), *flatten(again.clock).values()]
+    before = [sys.getrefcount(array) for array in arrays]
+    returns = np.zeros(3)
+    for _ in range(50):
+        again.clock.now[:] = 0
+        again._driver.advance(again.memory, again.clock, returns, 5)
+    after = [sys.getrefcount(array) for array in arrays]
+    assert before == after, f"{agent} on {world}: references to its memory leak"
+    assert run.finished

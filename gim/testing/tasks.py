@@ -1,0 +1,76 @@
+"""Checks that any task must pass."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+from gymnasium.utils.env_checker import check_env
+from scipy import stats
+
+from gim.jit import entry
+from gim.mdp import TabularMDP
+from gim.sampling import begin, step
+
+SURE = 1e-6  # a p-value below this is no accident, for fixed seeds and up to thousands of tests
+
+
+def check_task(mdp: TabularMDP, draws: int = 400, seed: int = 0) -> None:
+    """Check a task.
+
+    The alias tables draw what the exact model says (chi-square per pair, and of the start); dense
+    and sparse storage are the same MDP; saving and loading changes nothing (see `gim.files`); the
+    Gymnasium form passes Gymnasium's own checker; exact facts are finite and consistent.
+    """
+    _check_draws(mdp, draws, seed)
+    best, worst = mdp.optimal_return(), mdp.random_return()
+    assert np.isfinite([best, worst]).all()
+    assert best >= worst - 1e-9 * max(1.0, abs(worst)), f"{mdp}: random beats the optimum"
+    other = mdp.to_dense() if mdp.sparse else mdp.to_sparse()
+    assert np.isclose(other.optimal_return(), best, rtol=1e-12), f"{mdp}: dense is not sparse"
+    again = TabularMDP.unpack(*mdp.pack())
+    assert (again.rows() != mdp.rows()).nnz == 0, f"{mdp}: packing changes it"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        check_env(mdp.to_gymnasium(), skip_render_check=True)
+
+
+def _check_draws(mdp: TabularMDP, draws: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    starts = np.zeros(mdp.S)
+    counted = np.zeros((mdp.S, mdp.A, mdp.S))
+    paid = np.zeros((mdp.S, mdp.A))
+    _draw(mdp.world, mdp.available, draws, rng, starts, counted, paid)
+    _chi_square(starts, mdp.start, f"{mdp}: the start")
+    dense = mdp.to_dense()
+    for s, a in np.argwhere(mdp.available):
+        _chi_square(counted[s, a], dense.transitions[s, a], f"{mdp}: the pair ({s}, {a})")
+    if mdp.rewards_next is None and mdp.noise is None:
+        assert np.allclose(paid[mdp.available] / draws, mdp.rewards[mdp.available])
+
+
+def _chi_square(counted: np.ndarray, p: np.ndarray, what: str) -> None:
+    assert not counted[p == 0].any(), f"{what} leads where it has probability 0"
+    n = counted.sum()
+    few = (p > 0) & (p * n < 5)  # pooled into one cell, as the test needs
+    cells = [(counted[k], p[k]) for k in np.flatnonzero((p > 0) & ~few)]
+    if few.any():
+        cells.append((counted[few].sum(), p[few].sum()))
+    if len(cells) > 1:
+        seen, chance = np.array(cells).T
+        value = stats.chisquare(seen, chance / chance.sum() * n).pvalue
+        assert value > SURE, f"{what}: p-value {value:.1e}"
+
+
+@entry
+def _draw(world, available, draws, rng, starts, counted, paid):  # type: ignore[no-untyped-def]
+    for _ in range(draws):
+        starts[begin(world, rng)] += 1
+    S, A = available.shape
+    for s in range(S):
+        for a in range(A):
+            if available[s, a]:
+                for _ in range(draws):
+                    t, r, _end = step(world, s, a, rng)
+                    counted[s, a, t] += 1
+                    paid[s, a] += r

@@ -1,0 +1,92 @@
+"""Worlds by word, written the same way everywhere: on the command line, in code, in study files.
+
+- ``riverswim:length=10``: a task of ours, with its parameters
+- ``my.npz``: an MDP that was saved
+- ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
+
+An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
+any other is stepped through.
+"""
+
+from __future__ import annotations
+
+import difflib
+from pathlib import Path
+from typing import Any
+
+import gymnasium
+
+from gim.convert import NoTable, from_gymnasium
+from gim.envs import tasks
+from gim.loading import load
+from gim.mdp import TabularMDP
+from gim.registry import Spec, parse, write
+
+
+def world_of(word: Any, horizon: int | None = None) -> Any:
+    """Build a world from a word; what is built already is passed on.
+
+    Args:
+        word: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
+        horizon: H, where it is to differ from the world's own, or where that has none.
+
+    Returns:
+        A `TabularMDP`, or a Gymnasium environment without a table.
+
+    Example:
+        >>> world_of("riverswim:length=10")
+        <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
+    """
+    if horizon is not None and horizon < 1:
+        raise ValueError(f"horizon = {horizon}: an episode has a whole number of steps, 1 or more")
+    if isinstance(word, Path):
+        world = load(word, "mdp")
+    elif isinstance(word, str):
+        world = _from_word(word, horizon)
+    else:
+        world = word
+    if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
+        return world.with_(horizon=horizon)
+    return world
+
+
+def _from_word(word: str, horizon: int | None) -> Any:
+    if word.endswith(".npz"):
+        return load(word, "mdp")
+    spec = parse(word)
+    if spec.name in tasks:
+        return tasks.make(spec)
+    if spec.name in gymnasium.registry:
+        return _from_gymnasium(spec, horizon)
+    if Path(spec.name).is_file():
+        if spec.args:
+            raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
+        return load(spec.name, "mdp")
+    raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
+
+
+def _from_gymnasium(spec: Spec, horizon: int | None) -> Any:
+    limit = {} if horizon is None else {"max_episode_steps": horizon}
+    try:
+        env = gymnasium.make(spec.name, **(spec.args | limit))
+    except Exception as problem:  # foreign code, which may raise anything
+        raise ValueError(f"gymnasium cannot make {spec.name}: {problem}") from None
+    ours = hasattr(env.unwrapped, "mdp")
+    if env.spec is not None and env.spec.max_episode_steps is None and not ours:
+        fix = f"write {spec.name}:max_episode_steps=100, or give a horizon"
+        raise ValueError(f"{spec.name} has no time limit: {fix}")
+    try:
+        mdp = from_gymnasium(env)
+    except NoTable:
+        return env
+    env.close()
+    mdp.name = write(*spec, nested=False)
+    return mdp
+
+
+def _hint(name: str) -> str:
+    close = difflib.get_close_matches(name, [*tasks.names(), *gymnasium.registry], n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    known = ", ".join(tasks.names())
+    return f"choose from {known}, or give a saved MDP (my.npz) or a Gymnasium id (Taxi-v4)"

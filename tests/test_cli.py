@@ -1,0 +1,438 @@
+"""The command `gim`: what it prints, what it refuses, and that it never shows a traceback."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gymnasium
+import numpy as np
+import pytest
+
+import gim
+from gim import files
+from gim.cli import command, main
+from gim.envs import tasks
+from gim.worlds import world_of
+
+SHORT = ("--episodes", "50")
+
+
+@pytest.fixture(autouse=True)
+def in_an_empty_folder(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def shows(capsys):
+    """Run the command, expect success, return its output."""
+
+    def call(*words: str) -> str:
+        status = main(words)
+        out, err = capsys.readouterr()
+        assert status == 0, err
+        return out
+
+    return call
+
+
+@pytest.fixture
+def refuses(capsys):
+    """Run the command, expect one line on stderr and status 2."""
+
+    def call(*words: str, because: str) -> None:
+        before = set(Path().rglob("*"))
+        assert main(words) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert re.search(because, err), err
+        assert err.startswith("gim: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        assert set(Path().rglob("*")) == before  # nothing half-written
+
+    return call
+
+
+# -- help and lists
+
+
+def test_alone_it_is_friendly(shows) -> None:
+    out = shows()
+    assert "gim train riverswim" in out
+    first = re.search(r"^  gim (train .*?)   ", out, re.M)
+    assert first is not None
+    assert "score" in shows(*first[1].split(), *SHORT)  # the first command worth typing works
+
+
+def test_version_and_help(shows) -> None:
+    assert shows("--version") == f"gim {gim.__version__}\n"
+    out = shows("--help")
+    assert all(name in out for name in ("train", "envs", "agents"))
+    assert "--resume" in shows("train", "--help")
+
+
+@pytest.mark.parametrize("name", ["envs", "agents"])
+def test_lists_show_every_parameter(shows, name: str) -> None:
+    from gim.agent import agents
+    from gim.params import describe
+
+    registry = tasks if name == "envs" else agents
+    out = shows(name)
+    for thing in registry.names():
+        assert re.search(rf"^{thing}$", out, re.M)
+        alone = shows(name, thing)
+        for parameter in describe(registry[thing]):
+            assert re.search(rf"^ +{parameter.name} .*{re.escape(parameter.help)}", alone, re.M)
+
+
+def test_defaults_and_limits_are_listed(shows) -> None:
+    out = shows("envs", "riverswim")
+    assert re.search(r"length +6 +2\.\. +states of the river", out)
+    assert "Strehl" in out  # in full, with the source
+    out = shows("agents", "q_learning")
+    assert re.search(r"alpha +0\.1 +0\.\.1 +step size", out)
+
+
+# -- training
+
+
+def test_train_shows_figures_curve_and_policy(shows) -> None:
+    out = shows("train", "riverswim:length=5", "--agent", "q_learning:alpha=0.2", *SHORT)
+    run = gim.run("q_learning:alpha=0.2", "riverswim:length=5", episodes=50)
+    figures = dict(re.findall(r"^(\w[\w ]*?)  +(.*)$", out, re.M))
+    assert figures["world"] == "riverswim:length=5 (S=5, A=2, H=20)"
+    assert figures["agent"] == "q_learning:alpha=0.2"
+    assert figures["episodes"] == "50"
+    assert float(figures["score"]) == pytest.approx(run.score, abs=1e-4)
+    assert float(figures["mean return"].replace(",", "")) == pytest.approx(run.returns.mean(), 1e-3)
+    assert float(figures["optimum"].replace(",", "")) == pytest.approx(
+        run.mdp.optimal_return(), 1e-3
+    )
+    assert "1,000 at" in figures["steps"]
+    assert re.search(r"return by episode  [▁▂▃▄▅▆▇█]+  ", out)
+    assert run.policy_table() in out
+
+
+def test_the_policy_of_a_large_world_is_not_shown(shows) -> None:
+    assert "policy\n" in shows("train", "riverswim:length=30", *SHORT)
+    assert "policy\n" not in shows("train", "riverswim:length=31", *SHORT)
+
+
+def test_one_seed_gives_the_same_run_again(shows) -> None:
+    def without_time(*words: str) -> str:
+        out = shows("train", "riverswim", *SHORT, *words)
+        return re.sub(r"^(steps|time) .*$", "", out, flags=re.M)
+
+    assert without_time("--seed", "7") == without_time("--seed", "7")
+    assert without_time("--seed", "7") != without_time("--seed", "8")
+
+
+def test_several_seeds(shows) -> None:
+    out = shows("train", "riverswim", *SHORT, "--seed", "3", "--seeds", "3")
+    runs = gim.run("q_learning", "riverswim", episodes=50, seeds=range(3, 6))
+    lines = re.findall(r"^ *(\d+|mean) +([\d.]+) ", out, re.M)
+    assert [name for name, _ in lines] == ["3", "4", "5", "mean"]
+    assert [float(score) for _, score in lines] == pytest.approx(
+        [*runs.scores, runs.score], rel=1e-3
+    )
+
+
+def test_numbers_may_be_written_short(shows) -> None:
+    assert re.search(r"^episodes +1,000$", shows("train", "riverswim", "--episodes", "1e3"), re.M)
+
+
+def test_save_and_load(shows) -> None:
+    out = shows("train", "riverswim", *SHORT, "--save", "a run.npz")
+    assert "saved to a run.npz" in out
+    run = gim.load("a run.npz")
+    np.testing.assert_array_equal(
+        run.returns, gim.run("q_learning", "riverswim", episodes=50).returns
+    )
+
+
+def test_a_saved_mdp_is_a_world(shows) -> None:
+    gim.make("riverswim", length=4).save("my.npz")
+    assert "S=4" in shows("train", "my.npz", *SHORT)
+    assert "H=7" in shows("train", "my.npz", *SHORT, "--horizon", "7")
+
+
+def test_gymnasium_ids_are_worlds(shows) -> None:
+    out = shows("train", "FrozenLake-v1:map_name=8x8,is_slippery=false", *SHORT)
+    assert "FrozenLake-v1:map_name=8x8,is_slippery=false (S=64, A=4" in out
+    assert "H=30" in shows("train", "CliffWalking-v1", *SHORT, "--horizon", "30")
+    assert "H=30" in shows("train", "CliffWalking-v1:max_episode_steps=30", *SHORT)
+
+
+class Switch(gymnasium.Env):
+    """Two states without a table: it can only be stepped through."""
+
+    observation_space = gymnasium.spaces.Discrete(2)
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        self.state = int(self.np_random.integers(2))
+        return self.state, {}
+
+    def step(self, action):
+        reward = float(action == self.state)
+        self.state = int(self.np_random.integers(2))
+        return self.state, reward, False, False, {}
+
+
+@pytest.fixture
+def switch():
+    gymnasium.register("Switch-v0", Switch, max_episode_steps=10)
+    yield "Switch-v0"
+    del gymnasium.registry["Switch-v0"]
+
+
+def test_an_environment_without_a_table_is_stepped_through(shows, switch: str) -> None:
+    out = shows("train", switch, *SHORT, "--save", "switch.npz")
+    assert "Switch-v0 (S=2, A=2, H=10)" in out
+    assert "optimum" not in out  # no one knows it
+    assert gim.load("switch.npz").returns.size == 50
+    assert "score" not in shows("train", switch, *SHORT, "--seeds", "2")
+
+
+def test_progress_goes_to_a_terminal_only(capsys) -> None:
+    assert main(["train", "riverswim", *SHORT]) == 0
+    assert capsys.readouterr().err == ""
+
+
+# -- pausing and going on
+
+
+def paused_after(monkeypatch, episodes: int, size: int = 64) -> None:
+    """Ctrl-C as soon as so many episodes are over."""
+    from gim import runs
+
+    monkeypatch.setattr(runs, "REPORT", 0.0)
+    monkeypatch.setattr(runs, "SLICE", 0.0)
+    plain = runs.Run._report
+
+    def report(self, seconds):
+        if self.returns.size >= episodes:
+            signal.raise_signal(signal.SIGINT)
+        return plain(self, seconds)
+
+    monkeypatch.setattr(runs.Run, "_report", report)
+
+
+def test_ctrl_c_saves_and_says_how_to_go_on(capsys, monkeypatch) -> None:
+    whole = gim.run("q_learning", "riverswim", episodes=5000, seed=4)
+    with monkeypatch.context() as patch:
+        paused_after(patch, 500)
+        words = ["train", "riverswim", "--episodes", "5000", "--seed", "4", "--save", "a b.npz"]
+        assert main(words) == 130
+    out, err = capsys.readouterr()
+    command_line = "gim train --resume 'a b.npz'"
+    assert command_line in err
+    assert "of 5,000" in out
+    paused = gim.load("a b.npz")
+    assert 500 <= paused.returns.size < 5000
+    assert not paused.finished
+    assert main(["train", "--resume", "a b.npz"]) == 0
+    done = gim.load("a b.npz")
+    assert done.finished
+    np.testing.assert_array_equal(done.returns, whole.returns)
+    capsys.readouterr()
+    assert main(["train", "--resume", "a b.npz"]) == 0  # over already: shown again
+    assert "episodes" in capsys.readouterr().out
+
+
+def test_ctrl_c_without_a_file(capsys, monkeypatch) -> None:
+    paused_after(monkeypatch, 100)
+    assert main(["train", "riverswim", "--episodes", "100000"]) == 130
+    assert "--save FILE" in capsys.readouterr().err
+    assert main(["train", "riverswim", "--episodes", "100000", "--seeds", "3"]) == 130
+    assert "interrupted after 0 of 3 runs" in capsys.readouterr().err
+    assert list(Path().iterdir()) == []
+
+
+def test_resume_into_another_file(shows, monkeypatch, capsys) -> None:
+    with monkeypatch.context() as patch:
+        paused_after(patch, 100)
+        assert main(["train", "riverswim", "--episodes", "3000", "--save", "a.npz"]) == 130
+    before = Path("a.npz").read_bytes()
+    capsys.readouterr()
+    shows("train", "--resume", "a.npz", "--save", "b.npz")
+    assert Path("a.npz").read_bytes() == before
+    assert gim.load("b.npz").finished
+
+
+# -- bad input
+
+
+@pytest.mark.parametrize(
+    ("words", "because"),
+    [
+        (["trian"], "unknown command 'trian': did you mean 'train'"),
+        (["--nonsense"], "nonsense|COMMAND"),
+        (["train"], "a world is missing.*gim train riverswim"),
+        (["train", "riverswim", "casinoland"], "unrecognized arguments: casinoland"),
+        (["train", "riverswim", "--episode", "3"], "unrecognized arguments: --episode"),
+        (["train", "riverswin"], "unknown world 'riverswin': did you mean 'riverswim'"),
+        (["train", "xyzzy"], "choose from .*riverswim.*my.npz.*Taxi"),
+        (["train", ""], "does not start with a name"),
+        (["train", "riverswim:"], "key=value"),
+        (["train", "riverswim:length"], "key=value"),
+        (["train", "riverswim:lenght=3"], "no parameter 'lenght': did you mean 'length'"),
+        (["train", "riverswim:length=1"], "length = 1: must be at least 2"),
+        (["train", "riverswim:length=long"], "length = 'long': must be a whole number"),
+        (["train", "riverswim:length=3,length=4"], "twice"),
+        (["train", "riverswim:length=[3"], "brackets"),
+        (["train", "riverswim", "--agent", "q_lerning"], "did you mean 'q_learning'"),
+        (["train", "riverswim", "--agent", "q_learning:alfa=1"], "no parameter 'alfa'"),
+        (["train", "riverswim", "--agent", "q_learning:alpha=2"], "alpha = 2.*at most 1"),
+        (["train", "riverswim", "--agent", "q_learning:alpha=nan"], "alpha = nan.*NaN"),
+        (["train", "riverswim", "--agent", ""], "does not start with a name"),
+        (["train", "riverswim", "--episodes", "-5"], "episodes = -5.*1 or more"),
+        (["train", "riverswim", "--episodes", "0"], "episodes = 0"),
+        (["train", "riverswim", "--episodes", "many"], "--episodes: invalid whole"),
+        (["train", "riverswim", "--episodes", "2.5"], "--episodes: invalid whole"),
+        (["train", "riverswim", "--episodes", "inf"], "--episodes: invalid whole"),
+        (["train", "riverswim", "--episodes"], "--episodes: expected one argument"),
+        (["train", "riverswim", "--seed", "-1"], "seed = -1"),
+        (["train", "riverswim", "--seeds", "0"], "--seeds 0"),
+        (["train", "riverswim", "--horizon", "0"], "horizon = 0"),
+        (["train", "missing.npz"], "missing.npz does not exist"),
+        (["train", "."], "unknown world '.'"),
+        (["train", "Taxi-v99"], "unknown world 'Taxi-v99': did you mean 'Taxi"),
+        (["train", "FrozenLake-v1:colour=red"], "cannot make FrozenLake-v1.*colour"),
+        (["train", "FrozenLake-v1:map_name=9x9"], "cannot make FrozenLake-v1"),
+        (["train", "CliffWalking-v1"], "no time limit.*max_episode_steps=100"),
+        (["train", "CartPole-v1"], "observation_space.*Discrete"),
+        (["train", "Blackjack-v1"], "observation_space|time limit"),
+        (["train", "riverswim", "--save", "missing/a.npz"], "make the folder missing first"),
+        (["train", "riverswim", "--save", "."], "is a folder"),
+        (["train", "riverswim", "--save", "a.npz", "--seeds", "2"], "leave --seeds out"),
+        (["train", "--resume", "missing.npz"], "missing.npz does not exist"),
+        (["train", "riverswim", "--resume", "a.npz"], "leave WORLD out"),
+        (["train", "--resume", "a.npz", "--episodes", "9"], "leave --episodes out"),
+        (["envs", "riverswin"], "did you mean 'riverswim'"),
+        (["agents", "q"], "unknown agent 'q'"),
+    ],
+)
+def test_bad_words(refuses, words: list[str], because: str) -> None:
+    refuses(*words, because=because)
+
+
+def test_a_bad_place_is_refused_before_the_run(refuses, monkeypatch) -> None:
+    monkeypatch.setattr("gim.runs.Run.go", lambda *a, **k: pytest.fail("the run has begun"))
+    refuses("train", "riverswim", "--save", "missing/a.npz", because="make the folder")
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read and write anything")
+def test_no_permission(refuses, tmp_path: Path) -> None:
+    Path("locked.npz").write_bytes(b"x")
+    Path("locked.npz").chmod(0)
+    refuses("train", "locked.npz", because="locked.npz: Permission denied")
+    tmp_path.chmod(0o500)
+    refuses("train", "riverswim", "--save", "a.npz", because="not writable")
+    tmp_path.chmod(0o700)
+
+
+def test_files_that_are_no_worlds(refuses, shows) -> None:
+    Path("text.npz").write_text("hello")
+    refuses("train", "text.npz", because="text.npz is not a gim file")
+    Path("plain").write_text("hello")
+    refuses("train", "plain", because="plain is not a gim file")
+    np.savez("foreign.npz", P=np.ones(3))
+    refuses("train", "foreign.npz", because=r"foreign.npz is a zip without gim\.json")
+    shows("train", "riverswim", *SHORT, "--save", "run.npz")
+    refuses("train", "run.npz", because="run.npz holds a 'run', not a 'mdp'")
+    gim.make("riverswim").save("mdp.npz")
+    refuses("train", "--resume", "mdp.npz", because="mdp.npz holds a 'mdp', not a 'run'")
+    for name in ("run.npz", "mdp.npz"):
+        Path("cut.npz").write_bytes(Path(name).read_bytes()[:-100])
+        words = ["train", "--resume", "cut.npz"] if name == "run.npz" else ["train", "cut.npz"]
+        refuses(*words, because="cut.npz is truncated or damaged")
+
+
+def test_a_pickle_is_not_executed(refuses, tmp_path: Path) -> None:
+    class Bomb:
+        def __reduce__(self):
+            return (Path(tmp_path / "executed").touch, ())
+
+    np.savez("bomb.npz", transitions=np.array([Bomb()], object))
+    refuses("train", "bomb.npz", because="not a gim file")
+    refuses("train", "--resume", "bomb.npz", because="not a gim file")
+
+
+def test_a_file_with_a_valid_checksum_and_an_invalid_mdp(refuses) -> None:
+    arrays, meta = gim.make("riverswim").pack()
+    files.save("half.npz", "mdp", arrays | {"transitions": arrays["transitions"] / 2}, meta)
+    refuses("train", "half.npz", because=r"half.npz: P\[0, 0\] sums to 0.5")
+    files.save("lacks.npz", "mdp", {"start": arrays["start"]}, meta)
+    refuses("train", "lacks.npz", because="lacks.npz does not hold a whole mdp")
+    files.save("other.npz", "poem", {}, {})
+    refuses("train", "other.npz", because="holds a 'poem'")
+
+
+def test_a_warning_is_one_line(capsys, monkeypatch) -> None:
+    import warnings
+
+    def warn(args):
+        warnings.warn("\x1b[33mbeware\nof this\x1b[0m", stacklevel=1)
+        return 0
+
+    monkeypatch.setattr("gim.cli.envs.run", warn)
+    assert main(["envs"]) == 0
+    assert capsys.readouterr().err == "gim: note: beware of this\n"
+
+
+# -- as a process
+
+
+def gim_process(*words: str, **options) -> subprocess.Popen:
+    return subprocess.Popen(
+        [sys.executable, "-m", "gim", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        **options,
+    )
+
+
+def test_as_a_process(tmp_path: Path) -> None:
+    process = gim_process("train", "riverswin")
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out) == (2, "")
+    assert err == "gim: unknown world 'riverswin': did you mean 'riverswim'?\n"
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals differ")
+def test_ctrl_c_stops_a_process_at_once() -> None:
+    with gim_process("train", "riverswim", "--episodes", "1e8", "--save", "a.npz") as process:
+        time.sleep(4)
+        process.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        out, err = process.communicate(timeout=60)
+    assert time.monotonic() - began < 5
+    assert process.returncode == 130, err
+    assert "gim train --resume a.npz" in err
+    assert "of 100,000,000" in out
+
+
+def test_commands_are_found(monkeypatch) -> None:
+    assert set(command.commands()) >= {"agents", "envs", "train"}
+
+
+# -- worlds in code
+
+
+def test_what_is_built_is_passed_on() -> None:
+    mdp, env = gim.make("riverswim"), Switch()
+    assert world_of(mdp) is mdp
+    assert world_of(env) is env
+    assert world_of(mdp, horizon=3).horizon == 3
+    mdp.save("my.npz")
+    assert world_of(Path("my.npz")).S == mdp.S

@@ -1,0 +1,239 @@
+"""Tables, curves and the progress bar, as a reader sees them."""
+
+from __future__ import annotations
+
+import io
+import os
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gim import terminal
+from gim.terminal import Progress, count, duration, sparkline, table, width_of
+
+
+def test_table_by_hand() -> None:
+    rows = [["riverswim", 6, 0.98765, None], ["日本", 10, 12345.6, "x"], ["é", -1, float("nan"), 3]]
+    assert table(rows, ["task", "S", "score", "note"]).splitlines() == [
+        "task        S   score  note",
+        "─────────  ──  ──────  ────",
+        "riverswim   6  0.9877",
+        "日本       10  12,346  x",
+        "é          -1     nan  3",
+    ]
+
+
+def test_numbers_stand_right_words_left() -> None:
+    lines = table([["a", "1.5 s", "12%"], ["bbb", "10.25 s", "5%"]], ["name", "t", "p"]).split("\n")
+    assert lines[2:] == ["a       1.5 s  12%", "bbb   10.25 s   5%"]
+    assert table([["1", "a"], ["22", "b"]], align="<>") == "1   a\n22  b"
+
+
+def test_tables_without_header_rows_or_anything() -> None:
+    assert table([["a", 1], ["b", 22]]) == "a   1\nb  22"
+    assert table([], ["a", "bc"]) == "a  bc\n─  ──"
+    assert table([]) == ""
+    assert table([["a"], ["b", 2]]) == "a\nb  2"  # short rows are filled up
+    with pytest.raises(ValueError, match="2 marks for 1"):
+        table([["a"]], align="<>")
+
+
+@given(st.lists(st.lists(st.text("ab日é́ 1.", max_size=6), min_size=3, max_size=3), min_size=1))
+def test_columns_begin_at_one_place(rows: list[list[str]]) -> None:
+    lines = table(rows, ["x", "y", "z"], align="<<<").split("\n")
+    rules = lines[1].split("  ")
+    for row, line in zip([["x", "y", "z"], *rows], [lines[0], *lines[2:]], strict=True):
+        cells = [
+            cell + " " * (width_of(rule) - width_of(cell))
+            for cell, rule in zip(row, rules, strict=True)
+        ]
+        assert line == "  ".join(cells).rstrip()
+
+
+def test_width() -> None:
+    assert [width_of(text) for text in ("", "abc", "日本", "é", "é", "​x")] == [0, 3, 4, 1, 1, 1]
+
+
+def test_sparkline() -> None:
+    assert sparkline(range(8)) == "▁▂▃▄▅▆▇█"
+    assert sparkline(np.arange(800), width=8) == "▁▂▃▄▅▆▇█"
+    assert sparkline([5, 5, 5]) == "▁▁▁"
+    assert sparkline([]) == ""
+    assert sparkline([0, np.nan, 1, np.inf]) == "▁ █ "
+    assert sparkline([np.nan]) == " "
+    assert sparkline([-1, 0, 0.5, 2], low=0, high=1) == "▁▁▅█"
+    assert len(sparkline(np.arange(1001), width=33)) == 33
+    with pytest.raises(ValueError, match="width = 0"):
+        sparkline([1], width=0)
+
+
+def test_durations_and_counts() -> None:
+    assert [duration(s) for s in (0, 7.4, 59.6, 754, 3723)] == [
+        "0:00",
+        "0:07",
+        "1:00",
+        "12:34",
+        "1:02:03",
+    ]
+    assert [count(n) for n in (0, 0.5, 999, 1000, 23_456_789, 5e9)] == [
+        "0",
+        "0.5",
+        "999",
+        "1k",
+        "23.5M",
+        "5G",
+    ]
+
+
+# -- the bar, on a terminal that is a sheet of paper
+
+
+class Paper(io.StringIO):
+    encoding = "utf-8"
+
+    def __init__(self, tty: bool = True) -> None:
+        super().__init__()
+        self.tty = tty
+
+    def isatty(self) -> bool:
+        return self.tty
+
+    def screen(self) -> str:
+        """What a terminal shows of a line that is written over and over."""
+        shown: list[str] = []
+        for part in self.getvalue().split("\r"):
+            shown[: len(part)] = part
+        return "".join(shown).rstrip()
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.time = 100.0
+
+    def __call__(self) -> float:
+        return self.time
+
+
+@pytest.fixture
+def width(monkeypatch):
+    def set_width(columns: int) -> None:
+        monkeypatch.setattr(terminal, "_columns", lambda stream: columns)
+
+    set_width(80)
+    return set_width
+
+
+def test_bar_shows_share_rate_and_time_left(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(1000, "training", paper, clock) as bar:
+        bar.update(0)
+        clock.time += 10
+        bar.update(250, "mean 3.5")
+        line = paper.screen()
+        assert line.startswith("training █████")
+        assert " 25%  0:30 left  0:10 gone  25/s  mean 3.5" in line
+        assert len(line) <= 79
+        full = line.count("█")
+        empty = line.index("25%") - line.index("█") - full
+        assert full / (full + empty) == pytest.approx(0.25, abs=0.06)
+    assert paper.screen() == ""  # wiped
+
+
+def test_bar_is_drawn_at_most_ten_times_a_second(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(10_000, "x", paper, clock) as bar:
+        for i in range(1000):
+            clock.time += 0.01
+            bar.update(i)
+        drawn = paper.getvalue().count("\r")
+    assert 90 <= drawn <= 101
+
+
+def test_rate_follows_the_last_seconds_and_not_the_start(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(100_000, "x", paper, clock) as bar:
+        for i in range(100):  # 100 s at 1/s ...
+            clock.time += 1
+            bar.update(i)
+        for i in range(200):  # ... then 20 s at 1000/s
+            clock.time += 0.1
+            bar.update(100 + i * 100)
+        assert " 1k/s" in paper.screen()
+
+
+def test_a_resumed_bar_does_not_count_what_was_done_before(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(1000, "x", paper, clock) as bar:
+        bar.update(900)
+        clock.time += 10
+        bar.update(950)
+        assert "0:10 left" in paper.screen()
+        assert "5/s" in paper.screen()
+
+
+@pytest.mark.parametrize("columns", [1, 2, 5, 10, 15, 20, 30, 40, 60, 100, 300])
+def test_narrow_terminals(width, columns: int) -> None:
+    width(columns)
+    paper, clock = Paper(), Clock()
+    with Progress(10, "a label", paper, clock) as bar:
+        for i in range(11):
+            bar.update(i, "extra " * 3)
+            clock.time += 1
+            line = paper.screen()
+            assert len(line) < columns or columns == 1
+            assert "%" in line or columns < 6
+
+
+def test_odd_totals_and_counts(width) -> None:
+    for total, done in ((0, 0), (5, 9), (5, -1)):
+        paper = Paper()
+        with Progress(total, "x", paper, Clock()) as bar:
+            bar.update(done)
+            assert "%" in paper.screen()
+
+
+def test_without_a_terminal_short_work_is_silent_and_long_work_sparse() -> None:
+    paper, clock = Paper(tty=False), Clock()
+    with Progress(100, "training", paper, clock) as bar:
+        for i in range(91):
+            bar.update(i // 3)
+            clock.time += 0.1
+    assert paper.getvalue() == ""
+    with Progress(100, "training", paper, clock) as bar:
+        for i in range(31):
+            bar.update(i)
+            clock.time += 1
+    lines = paper.getvalue().splitlines()
+    assert len(lines) == 3
+    assert lines[0] == "training  10%  1:30 left  0:10 gone  1/s"
+    assert "\r" not in paper.getvalue()
+
+
+def test_a_terminal_without_unicode_gets_plain_letters(width) -> None:
+    paper = Paper()
+    paper.encoding = "ascii"
+    with Progress(2, "x", paper, Clock()) as bar:
+        bar.update(1)
+    assert "#" in paper.getvalue()
+    paper.getvalue().encode("ascii")
+
+
+def test_a_real_terminal() -> None:
+    """Through a pseudo-terminal: its width is asked for, and the line is wiped on an error."""
+    pty = pytest.importorskip("pty")
+    ours, theirs = pty.openpty()
+    with open(theirs, "w", encoding="utf-8") as stream:
+
+        def fail() -> None:
+            with Progress(2, "work", stream) as bar:
+                bar.update(1)
+                raise RuntimeError
+
+        with pytest.raises(RuntimeError):
+            fail()
+        text = os.read(ours, 10_000).decode()
+    os.close(ours)
+    assert text.startswith("\rwork █")
+    assert text.endswith(" \r")
