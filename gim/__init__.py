@@ -1,6 +1,7 @@
 """Reinforcement learning by analogy in finite Markov decision processes."""
 
 from gim.agent import Agent
+from gim.agents.gim import GIM
 from gim.agents.optimal import Optimal
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
@@ -9,6 +10,8 @@ from gim.envs import make
 from gim.launch import run
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.model import completion
+from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
 from gim.runs import Interrupted, Report, Run, Runs
 

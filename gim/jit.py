@@ -23,7 +23,7 @@ import inspect
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from types import CodeType, FunctionType
+from types import FunctionType
 from typing import Any, TypeVar
 
 import numba
@@ -59,15 +59,23 @@ def bind(template: F, label: str, inner: bool = False, **functions: Callable[...
 def plain(f: F) -> F:
     """Give the same function as ordinary Python, with everything it calls."""
     python = _python(f)
-    callees = {
-        name: plain(value) for name, value in _names(python).items() if hasattr(value, "py_func")
-    }
+    space = {name: python.__globals__.get(name) for name in python.__code__.co_names}
+    callees = {name: plain(value) for name, value in space.items() if hasattr(value, "py_func")}
     return _copy(python, callees)
 
 
 def digest(f: Callable[..., Any]) -> str:
-    """Hash the source of `f`, of every compiled function below it, and of the constants used."""
-    return _digest(_python(f), frozenset())
+    """Hash the source file of `f`, those of all compiled functions it could call, and constants.
+
+    What it could call is what its module has imported: that is settled before the first function
+    of a file is compiled, whatever the order in which a file defines its own.
+    """
+    files: dict[Any, bytes] = {}
+    _collect(_python(f), files)
+    hashed = hashlib.sha256(VERSIONS.encode())
+    for source in sorted(files.values()):
+        hashed.update(source)
+    return hashed.hexdigest()[:12]
 
 
 def _compile(f: Any, **options: Any) -> Any:
@@ -89,19 +97,16 @@ def _copy(f: Any, functions: dict[str, Any]) -> Any:
     return FunctionType(python.__code__, space, python.__name__, python.__defaults__)
 
 
-def _names(f: FunctionType) -> dict[str, Any]:
-    return {n: f.__globals__[n] for n in f.__code__.co_names if n in f.__globals__}
-
-
-def _digest(f: FunctionType, above: frozenset[CodeType]) -> str:
-    hashed = hashlib.sha256(VERSIONS.encode())
-    hashed.update(_source(f))
-    for name, value in sorted(_names(f).items()):
-        if isinstance(value, CONSTANTS):
-            hashed.update(f"{name}={value!r}".encode())
-        elif hasattr(value, "py_func") and value.py_func.__code__ not in above:
-            hashed.update(_digest(value.py_func, above | {f.__code__}).encode())
-    return hashed.hexdigest()[:12]
+def _collect(f: FunctionType, files: dict[Any, bytes]) -> None:
+    space = {name: value for name, value in f.__globals__.items() if not name.startswith("__")}
+    constants = [f"{name}={v!r}" for name, v in space.items() if isinstance(v, CONSTANTS)]
+    file = f.__code__.co_filename
+    files[file, f.__name__] = _source(f) + "\n".join(sorted(constants)).encode()
+    seen = {name for name, _ in files}
+    for value in space.values():
+        callee = getattr(value, "py_func", None)
+        if callee is not None and callee.__code__.co_filename not in seen:
+            _collect(callee, files)
 
 
 def _source(f: FunctionType) -> bytes:

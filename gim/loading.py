@@ -13,6 +13,7 @@ from gim.registry import did_you_mean
 # kind of file -> the function of (arrays, meta) that rebuilds it; imported only when one is met
 KINDS = {
     "mdp": ("gim.mdp", "TabularMDP.unpack"),
+    "model": ("gim.model.learned", "LearnedModel.unpack"),
     "run": ("gim.launch", "unpack_run"),
 }
 

@@ -39,7 +39,7 @@ class TabularMDP:
         >>> P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.0, 1.0]]])
         >>> mdp = TabularMDP(P, rewards=[[0, 0], [0, 1]], horizon=10)
         >>> round(mdp.optimal_return(), 3)
-        8.062
+        8.75
     """
 
     def __init__(

@@ -217,7 +217,8 @@ class Run:
         return wake
 
     def _think(self) -> None:
-        self.mind.episode = int(self.clock.now[EPISODE])
+        episode, h, _, steps = map(int, self.clock.now)
+        self.mind.episode = episode - 1 if h == 0 and steps > 0 else episode  # that of the last step
         seconds = self.mind.seconds
         before, counted = time.perf_counter(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)

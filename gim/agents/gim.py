@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
 from gim.exploration.base import explorations
 from gim.exploration.curious import choose, observe
-from gim.jit import bind
+from gim.jit import bind, hot
 from gim.model.completion.base import completions
 from gim.model.counts import (
     END,
@@ -52,6 +52,12 @@ class Memory(NamedTuple):
     r: NDArray[np.float64]  # [S, A] likewise
 
 
+@hot
+def lost(idle: int) -> bool:
+    """After 64, 128, 256, ... steps without an unknown pair the way is planned anew."""
+    return idle >= 64 and idle & (idle - 1) == 0
+
+
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """Lines 7-8 and 21-22: walk, or follow the policy."""
     if memory.phase[EXPLORING]:
@@ -70,7 +76,9 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     observe(memory.walk, counts, known, s, a, t, news)
     if news > 0 and known.pairs[0] >= known.goal[0]:  # 15
         return THINK
-    if (news & (STATE + END) and phase[WANTS_PLANS]) or phase[IDLE] >= phase[PATIENCE]:
+    if phase[WANTS_PLANS] and (news & (STATE + END) or lost(phase[IDLE])):
+        return THINK
+    if phase[IDLE] >= phase[PATIENCE]:
         return THINK
     return GROW if full else GO_ON
 
@@ -89,7 +97,9 @@ class GIM(Agent, name="gim"):
     m: Annotated[int, Within(1, None), "visits that make a pair known"] = 40
     rho: Annotated[float, Within(0, 1), "share of known pairs that ends exploration"] = 0.8
     beta: Annotated[float, Within(0, 1), "probability of a random action when exploring"] = 0.2
-    completion: Annotated[Any, completions, "how the dynamic matrices are completed"] = "als"
+    completion: Annotated[Any, completions, "how the dynamic matrices are completed"] = (
+        "als(rank=10,ridge=0.03)"
+    )
     exploration: Annotated[Any, explorations, "how to walk while exploring"] = "planned"
     planner: Planner = "finite"
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
@@ -118,12 +128,12 @@ class GIM(Agent, name="gim"):
             raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
         return cls(
             m=m[task] + 1,  # "known" needs m+1 samples there
-            completion="als(rank=10,ridge=0.03)",
             exploration="published",
             planner="lookahead" if task == "synthetic" else "discounted",
             rewards="all",
             rows="clip",
             keep=False,
+            strict=task != "synthetic",  # with it the published figures come out, there without
         )
 
     @property
@@ -159,7 +169,8 @@ class GIM(Agent, name="gim"):
         counts, known, phase = memory.counts, memory.known, memory.phase
         if not phase[EXPLORING]:
             return None
-        enough = known.pairs[0] >= known.goal[0] and (not self.strict or self._spread(known))
+        enough = known.pairs[0] >= known.goal[0]
+        enough &= not self.strict or self._spread(known)
         stalled = phase[IDLE] >= phase[PATIENCE]
         if not enough and not stalled and self.exploration.plans and counts.n.any():
             with mind.timed("planning the walk"):

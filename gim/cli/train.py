@@ -76,9 +76,11 @@ def _one(run: Run, path: Path | None) -> int:
             _go(run, bar)
     except Interrupted:
         status = INTERRUPTED
-    if path is not None:
-        run.save(path)
-    print(summary(run))
+    try:
+        if path is not None:
+            run.save(path)
+    finally:  # a full disk must not cost the result, nor a closed pipe the file
+        print(summary(run))
     for note in dict.fromkeys(run.notes):
         print(f"gim: note: {note}", file=sys.stderr)
     if status:

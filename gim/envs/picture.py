@@ -87,7 +87,7 @@ class Picture:
         size = self.tile
         height, width = self.rows * size + CAPTION, max(self.columns * size, WIDTH)
         image = np.full((height, width, 3), PAPER, np.uint8)
-        tile, frame = _box(size, 0.04), _box(size, 0.04) - _box(size, 0.10)
+        tile, frame = _box(size, 0.04), _box(size, 0.04) - _box(size, 0.08)
         for cell in self.walls:
             _paint(self._tile(image, cell), tile, WALL)
         for s, share in enumerate(_worth(self.mdp)):
@@ -103,7 +103,7 @@ class Picture:
 
     def _label(self, place: Pixels, label: str) -> None:
         """The label in the upper left corner, if it can be read there."""
-        edge = self.tile // 8
+        edge = self.tile // 7
         for scale in (2, 1):
             ink = write(label, scale)
             if ink.shape[1] <= self.tile - 2 * edge and ink.shape[0] <= self.tile // 4:

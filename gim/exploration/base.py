@@ -76,6 +76,13 @@ def favourites(choices: Choices, counts: Counts, known: Known) -> NDArray[np.int
 
 
 @hot
+def ahead(choices: Any, counts: Any, s: int, a: int, b: int) -> bool:
+    """Whether a was tried more often than b in s; the lower rank wins a tie."""
+    more = counts.n[s, a] - counts.n[s, b]
+    return more > 0 or (more == 0 and choices.rank[s, a] < choices.rank[s, b])
+
+
+@hot
 def most_tried_unknown(choices: Any, counts: Any, known: Any, s: int) -> int:
     """argmax n(s,a) over the unknown actions of a state (Alg. 1, line 7), or NONE."""
     best = NONE
@@ -84,13 +91,6 @@ def most_tried_unknown(choices: Any, counts: Any, known: Any, s: int) -> int:
         if not known.mask[s, a] and (best == NONE or ahead(choices, counts, s, a, best)):
             best = a
     return best
-
-
-@hot
-def ahead(choices: Any, counts: Any, s: int, a: int, b: int) -> bool:
-    """Whether a was tried more often than b in s; the lower rank wins a tie."""
-    more = counts.n[s, a] - counts.n[s, b]
-    return more > 0 or (more == 0 and choices.rank[s, a] < choices.rank[s, b])
 
 
 @hot

@@ -36,36 +36,6 @@ class Walk(NamedTuple):
 
 
 @hot
-def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
-    """Algorithm 1; the comments give its lines."""
-    choices = walk.choices
-    u, beta = rng.random(), choices.beta[0]
-    if u < beta:  # 1-2
-        return pick(choices.actions, choices.n_actions, s, u / beta)
-    if not known.rho_known[s]:  # 3-7
-        return walk.favourite[s]
-    if not walk.fresh[s]:  # 8-9
-        grow(walk, counts, s)
-    return walk.tree[s, 1]  # 10
-
-
-@hot
-def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
-    """Keep the favourite and the escape scores after a step."""
-    just_closed = (t == s and news & STATE) or news & END
-    if just_closed or not known.rho_known[t]:
-        walk.escapes[s, a] += 1.0
-    if news & STATE:
-        shut(walk, counts, s)
-    if news & END:
-        shut(walk, counts, t)
-    if not known.rho_known[s]:
-        keep_favourite(walk.choices, walk.favourite, counts, known, s, a)
-    elif walk.fresh[s]:
-        climb(walk, counts, s, a)
-
-
-@hot
 def score(walk: Any, counts: Any, s: int, a: int) -> float:
     """t(a) of line 9."""
     return walk.escapes[s, a] / counts.n[s, a] if counts.n[s, a] > 0 else 0.0
@@ -114,6 +84,36 @@ def shut(walk: Any, counts: Any, closed: int) -> None:
         walk.fresh[s] = False
         for a in range(A):
             walk.escapes[s, a] -= seen(counts, s, a, closed)
+
+
+@hot
+def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
+    """Algorithm 1; the comments give its lines."""
+    choices = walk.choices
+    u, beta = rng.random(), choices.beta[0]
+    if u < beta:  # 1-2
+        return pick(choices.actions, choices.n_actions, s, u / beta)
+    if not known.rho_known[s]:  # 3-7
+        return walk.favourite[s]
+    if not walk.fresh[s]:  # 8-9
+        grow(walk, counts, s)
+    return walk.tree[s, 1]  # 10
+
+
+@hot
+def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
+    """Keep the favourite and the escape scores after a step."""
+    just_closed = (t == s and news & STATE) or news & END
+    if just_closed or not known.rho_known[t]:
+        walk.escapes[s, a] += 1.0
+    if news & STATE:
+        shut(walk, counts, s)
+    if news & END:
+        shut(walk, counts, t)
+    if not known.rho_known[s]:
+        keep_favourite(walk.choices, walk.favourite, counts, known, s, a)
+    elif walk.fresh[s]:
+        climb(walk, counts, s, a)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Planned walking: head for the nearest state that is not rho-known, by planning on what is known.
 
-In a state that is not rho-known it does as Algorithm 1. In a rho-known state Algorithm 1 looks one
+In a state that is not rho-known it tries every action once, so that every reward is seen, and then
+does as Algorithm 1. In a rho-known state Algorithm 1 looks one
 step ahead, which on a chain is not far enough; planned walking follows the policy that reaches a
 state that is not rho-known soonest in the empirical model: it maximises the expectation of
 gamma^time. Where nothing open can be reached by what was seen, unknown pairs of rho-known states
@@ -41,6 +42,7 @@ class Walk(NamedTuple):
 
     choices: Choices
     favourite: NDArray[np.int64]  # [S] argmax n(s,a) over the unknown a
+    tried: NDArray[np.bool_]  # [S] whether every action was taken once
     way: NDArray[np.int64]  # [S] action that leads to the goal soonest; NONE: no way; HERE
 
 
@@ -52,7 +54,7 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     if u < beta:
         return pick(choices.actions, choices.n_actions, s, u / beta)
     if not known.rho_known[s]:
-        return walk.favourite[s]
+        return walk.favourite[s] if walk.tried[s] else least_tried(choices, counts, s)
     a = walk.way[s]
     if a == HERE:
         a = most_tried_unknown(choices, counts, known, s)
@@ -64,6 +66,8 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     """Keep the favourite after a step."""
     if not known.rho_known[s]:
         keep_favourite(walk.choices, walk.favourite, counts, known, s, a)
+        if not walk.tried[s]:
+            walk.tried[s] = counts.n[s, least_tried(walk.choices, counts, s)] > 0
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,9 @@ class Planned(Exploration):
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Walk:
         """Favourites of what was counted so far; no way is known."""
         choices = new_choices(known.available, beta, rng)
+        tried = ((counts.n > 0) | ~known.available).all(axis=1)
         way = np.full(len(counts.n), NONE)
-        return Walk(choices, favourites(choices, counts, known), way)
+        return Walk(choices, favourites(choices, counts, known), tried, way)
 
     def plan(self, walk: Walk, counts: Counts, known: Known) -> bool:
         """Find the way to open states, else to unknown pairs; False if there is neither."""

@@ -2,7 +2,8 @@
 
 In a state that is not rho-known the search for the most tried unknown action starts from a random
 action, which may be known already and then stays. In a rho-known state an action is scored by how
-often the same action is unknown where it leads, not by whether that state is not rho-known.
+often the same action is unknown where it leads, not by whether that state is not rho-known; that
+search starts from a random action too.
 """
 
 from __future__ import annotations
@@ -17,6 +18,18 @@ from gim.exploration.base import Choices, Exploration, new_choices
 from gim.jit import hot
 from gim.model.counts import Counts, Known, seen
 from gim.sampling import pick
+
+
+@hot
+def score(counts: Any, known: Any, s: int, a: int) -> float:
+    """Share of the visits of (s, a) that led to an s' where a is unknown."""
+    if counts.n[s, a] == 0:
+        return 0.0
+    hits = 0.0
+    for t in range(counts.n.shape[0]):
+        if not known.mask[t, a]:
+            hits += seen(counts, s, a, t)
+    return hits / counts.n[s, a]
 
 
 @hot
@@ -35,18 +48,6 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
         if better:
             best = a
     return best
-
-
-@hot
-def score(counts: Any, known: Any, s: int, a: int) -> float:
-    """Share of the visits of (s, a) that led to an s' where a is unknown."""
-    if counts.n[s, a] == 0:
-        return 0.0
-    hits = 0.0
-    for t in range(counts.n.shape[0]):
-        if not known.mask[t, a]:
-            hits += seen(counts, s, a, t)
-    return hits / counts.n[s, a]
 
 
 @dataclass(frozen=True)

@@ -114,6 +114,16 @@ def _ceil(x: float) -> int:
 
 
 @hot
+def find(keys: Any, key: int) -> int:
+    """The place of a key, or the free place where it belongs (linear probing)."""
+    last = keys.size - 1  # a power of 2 less 1
+    place = ((key * 0x9E3779B97F4A7C1) >> 20) & last
+    while keys[place] != FREE and keys[place] != key:
+        place = (place + 1) & last
+    return place
+
+
+@hot
 def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
     """Count one step; True asks for room: the hash table is as full as it may be."""
     S, A = counts.n.shape
@@ -130,16 +140,6 @@ def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
         counts.taken[0] += 1
     counts.next[place] += 1.0
     return 2 * counts.taken[0] >= counts.keys.size
-
-
-@hot
-def find(keys: Any, key: int) -> int:
-    """The place of a key, or the free place where it belongs (linear probing)."""
-    last = keys.size - 1  # a power of 2 less 1
-    place = ((key * 0x9E3779B97F4A7C1) >> 20) & last
-    while keys[place] != FREE and keys[place] != key:
-        place = (place + 1) & last
-    return place
 
 
 @hot
@@ -171,6 +171,18 @@ def _rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
 
 
 @hot
+def close_terminal(known: Any, t: int) -> None:
+    """All pairs of a terminal state are known: absorbing, reward 0."""
+    known.terminal[t] = True
+    known.rho_known[t] = True
+    for a in range(known.mask.shape[1]):
+        if known.available[t, a] and not known.mask[t, a]:
+            known.mask[t, a] = True
+            known.pairs[0] += 1
+            known.actions[t] += 1
+
+
+@hot
 def update_known(known: Any, counts: Any, s: int, a: int, t: int, terminated: bool) -> int:
     """Update P^K after a step (Alg. 2, line 14); returns what is new."""
     news = 0
@@ -186,18 +198,6 @@ def update_known(known: Any, counts: Any, s: int, a: int, t: int, terminated: bo
         news += END
         close_terminal(known, t)
     return news
-
-
-@hot
-def close_terminal(known: Any, t: int) -> None:
-    """All pairs of a terminal state are known: absorbing, reward 0."""
-    known.terminal[t] = True
-    known.rho_known[t] = True
-    for a in range(known.mask.shape[1]):
-        if known.available[t, a] and not known.mask[t, a]:
-            known.mask[t, a] = True
-            known.pairs[0] += 1
-            known.actions[t] += 1
 
 
 def transitions(counts: Counts) -> Any:

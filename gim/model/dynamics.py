@@ -64,7 +64,8 @@ def complete(
         P = project_simplex(np.ascontiguousarray(np.moveaxis(done.matrices, 0, 2)))
         P[blind] = _fallback(counts, mask, p_hat)[blind]
     seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[rewards]
-    r = completion((r_hat * seen)[None], seen.astype(np.float64), rng).matrices[0]
+    scale = 1.0 if rows == "clip" else max(np.abs(r_hat[seen]).max(initial=0.0), 1e-300)
+    r = scale * completion((r_hat * seen / scale)[None], seen * 1.0, rng).matrices[0]
     if keep:
         P, r = np.where(mask[:, :, None], p_hat, P), np.where(seen, r_hat, r)
     ends = known.terminal

@@ -30,6 +30,7 @@ from gim.planning.evaluation import solve_policy
 from gim.planning.plan import Dynamics, Plan
 
 MAX_ITER = 100_000
+SPARSE_SOLVE = 5_000  # with more states than this a sparse solve may fill all memory
 ROW_EXCESS = 1e-6  # by how much a row may sum to more than 1
 
 
@@ -101,15 +102,19 @@ class _Desk:
         self.best = np.zeros(mdp.S)
         self.policy = np.zeros(mdp.S, np.int64)
         self.iterations = 0
+        self.slow = 0  # iterations in a row that did not halve the change
         self.low = self.high = 0.0  # the range of best - v
         self.rounding = 0.0  # how far rounding may take each entry of best
+        self.patience = _patience(mdp)
         self._contraction = _contraction(mdp, discount)
         self._terms = np.sqrt(sweeps.longest_row(mdp)) + 4
 
     def sweep(self) -> None:
         """One Bellman sweep from v."""
+        before = self.change
         self._back_up(self.pairs)
         self.iterations += 1
+        self.slow = self.slow + 1 if self.change > before / 2 else 0
 
     def look_at_rewards(self) -> None:
         """A sweep from v = 0, which needs no transitions."""
@@ -145,7 +150,7 @@ class _Desk:
     @property
     def done(self) -> bool:
         """Whether the tolerance is met, or rounding lets nothing more be gained."""
-        return self.error <= self.tolerance or self.change <= self.rounding
+        return self.error <= self.tolerance or self.change <= 4 * self.rounding
 
 
 def _leap(desk: _Desk) -> None:
@@ -154,6 +159,9 @@ def _leap(desk: _Desk) -> None:
 
 
 def _follow(desk: _Desk) -> None:
+    if desk.slow >= desk.patience:
+        desk.slow = 0
+        return _solve(desk)
     _leap(desk)
     # The first policy looks at rewards only: it is not worth more than a glance.
     times = desk.mdp.A + 5 if desk.iterations else 2
@@ -192,6 +200,13 @@ def _iterate(
     return Plan(
         desk.q, desk.best, desk.policy, desk.iterations, desk.error, method, converged=desk.done
     )
+
+
+def _patience(mdp: Dynamics) -> int:
+    """How many iterations of following a policy cost about as much as solving for its value."""
+    if not sparse.issparse(mdp.transitions):
+        return 1 + mdp.S // (24 * mdp.A)
+    return 20 if mdp.S <= SPARSE_SOLVE else MAX_ITER
 
 
 def _contraction(mdp: Dynamics, discount: float) -> float:

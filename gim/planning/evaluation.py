@@ -41,7 +41,8 @@ def evaluate(
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     pi = checked_policy(mdp, policy, H)
     v = np.zeros((H + 1, mdp.S))
-    for h, (P, r) in reversed([*enumerate(_steps(mdp, pi))]):
+    for h in range(H - 1, -1, -1):
+        P, r = _under(mdp, pi[h])
         v[h] = r + P @ v[h + 1]
     return v[:H]
 

@@ -19,6 +19,8 @@ from gim.registry import Registry
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+RUNAWAY = 100.0  # a completion this many times as large as anything seen is no completion
+
 completions = Registry("completion", "gim.model.completion")
 
 
@@ -89,8 +91,9 @@ class Method(Params):
         fit = self.fit(M, W, rng)
         if not np.isfinite(fit.matrices).all():
             return Completed(np.zeros_like(M), fit.rank, fit.iterations, 1.0, False)
+        converged = fit.converged and not ran_away(M, W, fit.matrices).any()
         residual = misfit(M, W, fit.matrices)
-        return Completed(fit.matrices, fit.rank, fit.iterations, residual, fit.converged)
+        return Completed(fit.matrices, fit.rank, fit.iterations, residual, converged)
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Complete checked data, with weights of mean 1 over the seen entries."""
@@ -124,6 +127,14 @@ def misfit(matrices: Floats, weights: Floats, completed: Floats) -> float:
     missed = sum(float((weights * (X - M) ** 2).sum()) for M, X in zip(matrices, completed))
     size = sum(float((weights * M**2).sum()) for M in matrices)
     return float(np.sqrt(missed / size)) if size > 0 else float(np.sqrt(missed))
+
+
+def ran_away(matrices: Floats, weights: Floats, completed: Floats) -> NDArray[np.bool_]:
+    """Tell which completed matrices [K] left the range of what was seen a hundred times over."""
+    seen = weights > 0
+    return np.array(
+        [np.abs(X).max() > RUNAWAY * np.abs(M * seen).max() for M, X in zip(matrices, completed)]
+    )
 
 
 def unit_scale(matrices: Floats, weights: Floats) -> Floats:

@@ -13,7 +13,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from gim.model.completion.base import Fit, Floats, Method
-from gim.model.completion.spectral import blocks, largest, norms, soft_threshold, until_settled
+from gim.model.completion.spectral import blocks, largest, relative, soft_threshold, until_settled
 from gim.params import Within
 
 
@@ -55,5 +55,5 @@ def alternate_directions(
     X, _ = soft_threshold(Z - dual, threshold)
     new = np.where(seen, M, X + dual)
     dual = dual + X - new
-    change = np.maximum(norms(X - new), norms(new - Z)) / norms(new)
+    change = np.maximum(relative(X - new, new), relative(new - Z, new))
     return (M, threshold, new, dual), change

@@ -25,6 +25,7 @@ from gim.model.completion.spectral import blocks, transposed, until_settled
 from gim.params import Within
 
 HALVINGS = 30  # of the step length before a step is given up
+EXACT = 1e-9  # a misfit below this share of the data counts as none
 SLOPE = 1e-4  # share of the linear decrease that a step must bring (Armijo)
 
 
@@ -33,8 +34,9 @@ class OptSpace(Method, name="optspace"):
     """Fixed rank by descent on the Grassmann manifold; no shrinkage."""
 
     rank: Annotated[int | None, Within(1), "of every matrix; none: estimated, one by one"] = None
+    ridge: Annotated[float, Within(0), "penalty on the core, per unit of weight"] = 0.03
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
-    tolerance: Annotated[float, Within(0), "angle of a step at which to stop"] = 3e-8
+    tolerance: Annotated[float, Within(0), "root of the relative decrease at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "steps of descent"] = 1000
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
@@ -51,9 +53,9 @@ class OptSpace(Method, name="optspace"):
             for block in blocks(matrices[which]):
                 M = matrices[which[block]]
                 X, Y = spectral_start(M, weights > 0, r)
-                state = (M, X, Y, *core(M, weights, X, Y))
+                state = (M, X, Y, *core(M, weights, self.ridge, X, Y))
                 state, iterations, settled = until_settled(
-                    lambda *state: descend(weights, *state),
+                    lambda *state: descend(weights, self.ridge, *state),
                     state,
                     self.tolerance,
                     self.max_iterations,
@@ -78,7 +80,9 @@ def trimmed(seen: Floats) -> Floats:
     return kept if kept.any() else seen
 
 
-def core(M: Floats, weights: Floats, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
+def core(
+    M: Floats, weights: Floats, ridge: float, X: Floats, Y: Floats
+) -> tuple[Floats, Floats]:
     """Solve for C [n, r, r] with X and Y fixed; return it and F [n]."""
     n, _, r = X.shape
     XX, YY = _outer(X), _outer(Y)
@@ -86,16 +90,17 @@ def core(M: Floats, weights: Floats, X: Floats, Y: Floats) -> tuple[Floats, Floa
     normal = normal.transpose(0, 1, 3, 2, 4).reshape(n, r * r, r * r)
     # Singular where too little was seen; a trace of a ridge picks the smallest solution.
     trace = np.trace(normal, axis1=1, axis2=2)[:, None, None]
-    normal += (1e-13 * trace + 1e-300) * np.eye(r * r)
+    normal += (ridge + 1e-13 * trace + 1e-300) * np.eye(r * r)
     right = (transposed(X) @ (weights * M) @ Y).reshape(n, r * r, 1)
     C = np.linalg.solve(normal, right).reshape(n, r, r)
-    return C, 0.5 * (weights * (X @ C @ transposed(Y) - M) ** 2).sum(axis=(1, 2))
+    missed = (weights * (X @ C @ transposed(Y) - M) ** 2).sum(axis=(1, 2))
+    return C, 0.5 * missed + 0.5 * ridge * (C**2).sum(axis=(1, 2))
 
 
 def descend(
-    weights: Floats, M: Floats, X: Floats, Y: Floats, C: Floats, F: Floats
+    weights: Floats, ridge: float, M: Floats, X: Floats, Y: Floats, C: Floats, F: Floats
 ) -> tuple[tuple[Floats, ...], Floats]:
-    """One step of each matrix down its gradient; the change is the angle moved."""
+    """One step of each matrix down its gradient; the change is the root of the decrease of F."""
     D = X @ C @ transposed(Y) - M
     grad_X = _tangent(X, (weights * D) @ Y @ transposed(C))
     grad_Y = _tangent(Y, transposed(weights * D) @ X @ C)
@@ -107,14 +112,15 @@ def descend(
     path_X, path_Y = geodesic(X, along_X), geodesic(Y, along_Y)
     for _ in range(HALVINGS):
         new_X, new_Y = path_X.at(length), path_Y.at(length)
-        new_C, new_F = core(M, weights, new_X, new_Y)
+        new_C, new_F = core(M, weights, ridge, new_X, new_Y)
         # The last term forgives rounding, near the bottom.
         high = new_F > F + SLOPE * length * slope + 1e-14 * F
         if not high.any():
             break
         length = np.where(high, length / 2, length)
-    angles = np.concatenate([path_X.angles, path_Y.angles], axis=1) * length[:, None]
-    return (M, new_X, new_Y, new_C, new_F), np.sqrt((angles**2).sum(axis=1))
+    exact = new_F <= EXACT**2 * (weights * M**2).sum(axis=(1, 2))
+    decrease = np.where(exact, 0.0, (F - new_F) / np.maximum(F, 1e-300))
+    return (M, new_X, new_Y, new_C, new_F), np.sqrt(np.maximum(decrease, 0))
 
 
 class Geodesic(NamedTuple):

@@ -11,12 +11,12 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.model.completion.base import Fit, Floats, Ints, Method
+from gim.model.completion.base import Fit, Floats, Ints, Method, ran_away
 from gim.model.completion.least_squares import alternate
 from gim.model.completion.spectral import (
     blocks,
     largest,
-    norms,
+    relative,
     soft_threshold,
     transposed,
     until_settled,
@@ -35,7 +35,7 @@ class SoftImpute(Method, name="soft_impute"):
 
     threshold: Annotated[
         float, Within(0, 1), "taken off the singular values, as a share of the largest one seen"
-    ] = 0.1
+    ] = 0.15
     debias: Annotated[bool, None, "undo the shrinkage"] = False
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-5
     max_iterations: Annotated[int, Within(1), "of a matrix"] = 1000
@@ -71,8 +71,10 @@ class SoftImpute(Method, name="soft_impute"):
             U, V, _, change = alternate(
                 M, which, weights, start, 0.0, self.tolerance / 100, self.max_iterations, True
             )
-            X[which] = transposed(U) @ V
-            converged &= bool((change <= self.tolerance / 100).all())
+            fitted = transposed(U) @ V
+            settled = (change <= self.tolerance / 100) & ~ran_away(M[which], weights, fitted)
+            X[which[settled]] = fitted[settled]  # the others stay shrunk
+            converged &= bool(settled.all())
         return converged
 
 
@@ -87,4 +89,4 @@ def impute(
     following = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
     ahead = np.where(uphill, 0.0, (momentum - 1) / following)
     Y = new + ahead[:, None, None] * moved
-    return (M, threshold, new, Y, following), norms(moved) / norms(new)
+    return (M, threshold, new, Y, following), relative(moved, new)

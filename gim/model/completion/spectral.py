@@ -10,6 +10,7 @@ import numpy as np
 from gim.model.completion.base import Floats, Ints
 
 BLOCK = 2**22  # entries of the matrices that are worked on together: 32 MB an array
+FLOOR = 0.05  # of the largest singular value: the differences below it say nothing
 
 
 def blocks(matrices: Floats) -> Iterator[slice]:
@@ -59,9 +60,10 @@ def transposed(matrices: Floats) -> Floats:
     return matrices.swapaxes(-1, -2)
 
 
-def norms(matrices: Floats) -> Floats:
-    """Frobenius norms [n], never zero so that they can divide."""
-    return np.maximum(np.sqrt(np.einsum("kij,kij->k", matrices, matrices)), 1e-300)
+def relative(difference: Floats, matrices: Floats) -> Floats:
+    """Frobenius norms of differences, over those of the matrices [n]; 0 for a matrix of zeros."""
+    moved = np.einsum("kij,kij->k", difference, difference)
+    return np.sqrt(moved / np.maximum(np.einsum("kij,kij->k", matrices, matrices), 1e-300))
 
 
 def largest(matrices: Floats) -> Floats:
@@ -91,8 +93,24 @@ def soft_threshold(matrices: Floats, threshold: Floats) -> tuple[Floats, Floats]
 def widest_gap(values: Floats) -> Ints:
     """Read the rank off descending singular values [n, q]: where they fall by the largest factor.
 
-    What is below a hundredth of the largest counts as one floor; a matrix of zeros has rank 0.
+    What is far below the largest counts as one floor; a matrix of zeros has rank 0.
     """
-    padded = np.pad(values, ((0, 0), (0, 1))) + 0.01 * np.maximum(values[:, :1], 1e-300)
+    padded = np.pad(values, ((0, 0), (0, 1))) + FLOOR * np.maximum(values[:, :1], 1e-300)
     rank = np.argmax(padded[:, :-1] / padded[:, 1:], axis=1) + 1
     return np.where(values[:, 0] > 0, rank, 0)
+
+
+def leading_basis(matrices: Floats, weights: Floats, q: int, rng: np.random.Generator) -> Floats:
+    """The q combinations of the K matrices that hold most of what was seen, orthonormal [K, q].
+
+    By subspace iteration with some room to spare (Halko, Martinsson and Tropp, 2011): the [K, K]
+    second moment of a large model would cost more than its completion.
+    """
+    K = len(matrices)
+    if q >= K:
+        return np.eye(K)
+    flat, weight = matrices.reshape(K, -1), weights.reshape(-1, 1)
+    Q = np.linalg.qr(rng.standard_normal((K, min(K, q + 10))))[0]
+    for _ in range(6):
+        Q, values, _ = np.linalg.svd(flat @ (weight * (flat.T @ Q)), full_matrices=False)
+    return Q[:, :q]

@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from gim.model.completion.base import Fit, Floats, Method
-from gim.model.completion.spectral import blocks, largest, norms, soft_threshold, until_settled
+from gim.model.completion.spectral import blocks, largest, relative, soft_threshold, until_settled
 from gim.params import Within
 
 
@@ -59,4 +59,4 @@ def climb(
     """One step of the dual ascent; the change is the misfit on the seen entries."""
     X, _ = soft_threshold(Y, tau)
     missed = seen * (M - X)
-    return (M, tau, X, Y + step * missed), norms(missed) / norms(M)
+    return (M, tau, X, Y + step * missed), relative(missed, M)

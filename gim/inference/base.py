@@ -1,0 +1,76 @@
+"""What an inference is: from counts, a prediction for every pair and the visits that it is worth.
+
+To add one, write one file in this package::
+
+    @dataclass(frozen=True)
+    class Pooled(Inference):                       # registered as `pooled`
+        visits: Annotated[float, Within(0), "what the prediction is worth"] = 1.0
+
+        def __call__(self, counts, frame, rng):
+            ...
+            return Prior(q, n0, r, r_n0)
+
+`gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
+other model-based agent. How prior and counts meet is in `gim.inference.belief`.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.model.counts import Counts
+from gim.params import Params
+from gim.registry import Registry
+
+Floats = NDArray[np.float64]
+
+inferences = Registry("inference", "gim.inference")
+
+
+class Frame(NamedTuple):
+    """What is certain about the world besides the counts."""
+
+    available: NDArray[np.bool_]  # [S, A] pairs that can be played
+    terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
+    reward_range: tuple[float, float]  # of r(s,a)
+
+
+class Prior(NamedTuple):
+    """A prediction for every pair, and how many visits it is worth there."""
+
+    q: Floats  # [S, A, S] the predicted p(.|s,a); each row a distribution where n0 > 0
+    n0: Floats  # [S, A] visits that it is worth; 0: nothing is predicted
+    r: Floats  # [S, A] the predicted r(s,a)
+    r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
+
+
+@dataclass(frozen=True)
+class Inference(Params):
+    """Base of all inferences: the fields are the parameters, a call infers."""
+
+    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        inferences.add(name or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower(), cls)
+
+    def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
+        """Predict every pair from the others.
+
+        Args:
+            counts: n(s,a), R(s,a), n(s'|s,a); see `gim.model.counts`.
+            frame: what is certain besides: available pairs, terminal states, the reward range.
+            rng: the one source of randomness.
+        """
+        raise TypeError(f"{type(self).__name__} must define __call__(counts, frame, rng)")
+
+    def __str__(self) -> str:
+        return inferences.write(self)
+
+
+def no_prior(S: int, A: int) -> Prior:
+    """Nothing is predicted."""
+    return Prior(np.zeros((S, A, S)), np.zeros((S, A)), np.zeros((S, A)), np.zeros((S, A)))

@@ -1,0 +1,375 @@
+"""Ways in: outcomes, step functions, and Gymnasium's tables against a slow twin that reads them."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.envs.toy_text.frozen_lake import generate_random_map
+from gymnasium.spaces import Box, Discrete
+from gymnasium.wrappers import TimeLimit, TransformReward
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gim
+from gim.convert import NoTable
+
+# -- outcomes
+
+
+def test_outcomes_by_hand():
+    mdp = gim.from_outcomes(
+        [
+            (0, 0, 1, 0.5, 1.0),
+            (0, 0, 1, 0.25, 4.0),  # the same successor again: expectation (0.5 + 1) / 0.75
+            (0, 0, 0, 0.25, -1.0),
+            (0, 1, 2, 1.0, 7.0),
+            (1, 0, 0, 1.0, 0.0),
+            (1, 0, 2, 0.0, 99.0),  # never happens
+        ],
+        terminal=[2],
+        horizon=3,
+        start=1,
+        action_labels=("walk", "jump"),
+    )
+    assert (mdp.S, mdp.A, mdp.horizon, mdp.sparse) == (3, 2, 3, False)
+    assert mdp.transitions[0, 0].tolist() == [0.25, 0.75, 0]
+    assert mdp.rewards_next[0, 0].tolist() == [-1, 2, 0]
+    assert mdp.rewards[0].tolist() == [1.25, 7]
+    assert mdp.available.tolist() == [[True, True], [True, False], [True, True]]
+    assert mdp.transitions[1, 1].sum() == 0
+    assert mdp.start.tolist() == [0, 1, 0]
+    assert gim.TabularMDP.from_outcomes([(0, 0, 0, 1, 1)]).rewards.tolist() == [[1]]
+
+
+def test_rewards_stay_by_pair_where_the_successor_does_not_matter():
+    alike = gim.from_outcomes([(0, 0, 0, 0.5, 2), (0, 0, 1, 0.5, 2), (1, 0, 1, 1, 0)])
+    assert alike.rewards_next is None
+    assert alike.rewards.tolist() == [[2], [0]]
+
+
+def test_equal_rewards_merge_exactly():
+    third = 1 / 3
+    mdp = gim.from_outcomes([(0, 0, 0, third, 0.1)] * 3)
+    assert mdp.rewards[0, 0] == 0.1
+
+
+def test_more_states_than_are_met():
+    mdp = gim.from_outcomes([(0, 0, 0, 1, 0)], S=3, A=2, terminal=[1, 2])
+    assert (mdp.S, mdp.A) == (3, 2)
+
+
+@pytest.mark.parametrize(("S", "sparse"), [(100, False), (300, True)])
+def test_large_tables_are_sparse(S, sparse):
+    outcomes = [(s, a, (s + a) % S, 1.0, float(s == a)) for s in range(S) for a in range(2)]
+    mdp = gim.from_outcomes(outcomes, horizon=5)
+    assert mdp.sparse == sparse
+    assert mdp.optimal_return() == mdp.to_dense().optimal_return()
+    dense = np.random.default_rng(0).dirichlet(np.ones(S), (S, 2))
+    full = [(s, a, t, dense[s, a, t], t) for s, a, t in np.ndindex(dense.shape)]
+    assert not gim.from_outcomes(full).sparse  # sparse would be larger
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "options", "message"),
+    [
+        ([], {}, "must be a list of (s, a, s', p, r)"),
+        ([(0, 0, 0, 1)], {}, "must be a list of (s, a, s', p, r)"),
+        ([(0, 0, "x", 1, 1)], {}, "must be a list of (s, a, s', p, r)"),
+        ([(0, 0, 0, 1, 0), (0, 1, 0.5, 1, 0)], {}, "outcome 1, (0, 1, 0.5, 1, 0), needs whole"),
+        ([(0, 0, -1, 1, 0)], {}, "outcome 0, (0, 0, -1, 1, 0), needs whole s, a, s' from 0 on"),
+        ([(0, 0, 0, float("nan"), 0)], {}, "holds NaN or an infinite number"),
+        ([(0, 0, 0, 1, float("inf"))], {}, "holds NaN or an infinite number"),
+        ([(0, 0, 0, -0.5, 0), (0, 0, 0, 1.5, 0)], {}, "has a negative probability"),
+        ([(0, 0, 0, 0.7, 0)], {}, "P[0, 0] sums to 0.7, not 1"),
+        ([(0, 0, 1, 1, 0)], {}, "state 1 has no available action"),
+        ([(0, 0, 0, 1, 0)], {"S": 0}, "state 0 is out of range: S = 0"),
+        ([(0, 3, 0, 1, 0)], {"A": 2}, "action 3 is out of range: A = 2"),
+    ],
+)
+def test_bad_outcomes(outcomes, options, message):
+    with pytest.raises(ValueError) as error:
+        gim.from_outcomes(outcomes, **options)
+    assert message in str(error.value)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10_000))
+def test_outcomes_in_any_order_and_in_pieces(seed):
+    """Split every outcome in pieces, shuffle: the same MDP."""
+    rng = np.random.default_rng(seed)
+    S, A = rng.integers(1, 5, 2)
+    P, R = rng.dirichlet(np.ones(S), (S, A)), rng.normal(size=(S, A, S))
+    pieces = []
+    for s, a, t in np.ndindex(P.shape):
+        share = rng.dirichlet(np.ones(3))
+        spread = rng.normal(size=3)
+        spread -= spread @ share  # of mean 0
+        pieces += [
+            (s, a, t, P[s, a, t] * w, R[s, a, t] + d) for w, d in zip(share, spread, strict=True)
+        ]
+    mdp = gim.from_outcomes([pieces[k] for k in rng.permutation(len(pieces))], S=S, A=A)
+    assert mdp.transitions == pytest.approx(P, abs=1e-12)
+    assert mdp.rewards == pytest.approx((P * R).sum(axis=2), abs=1e-9)
+
+
+# -- step functions
+
+
+def test_a_step_function_by_hand():
+    def step(place, move):
+        if (place, move) == ("shore", "down"):
+            return None  # does not exist
+        if move == "swim":
+            return [(0.5, "deep", 1.0), (0.5, "shore", 0.0)]
+        return ((1.0, "bottom", -2.0),)
+
+    mdp = gim.from_step(
+        step,
+        states=["shore", "deep", "bottom"],
+        actions=["swim", "down"],
+        start={"shore": 0.25, "deep": 0.75},
+        terminal=["bottom"],
+        horizon=4,
+        name="pool",
+    )
+    assert mdp.state_labels == ("shore", "deep", "bottom")
+    assert mdp.action_labels == ("swim", "down")
+    assert mdp.start.tolist() == [0.25, 0.75, 0]
+    assert mdp.available.tolist() == [[True, False], [True, True], [True, True]]
+    assert mdp.transitions[1, 0].tolist() == [0.5, 0.5, 0]
+    assert mdp.rewards_next[1].tolist() == [[0, 1, 0], [0, 0, -2]]
+    assert mdp.terminal.tolist() == [False, False, True]
+    assert (mdp.name, mdp.horizon) == ("pool", 4)
+    assert mdp.optimal_return() == pytest.approx(4 * 0.5)
+
+
+def test_step_functions_take_any_hashable_state():
+    cells = [(i, j) for i in range(3) for j in range(3)]
+
+    def step(cell, move):
+        target = (cell[0] + move[0], cell[1] + move[1])
+        return [(1.0, target if target in cells else cell, -1.0)]
+
+    mdp = gim.from_step(step, cells, [(0, 1), (1, 0)], start=(1, 1), terminal=[(2, 2)], horizon=9)
+    assert mdp.optimal_return() == -2
+    assert mdp.state_labels[4] == "(1, 1)"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"states": []}, "give at least one state"),
+        ({"actions": []}, "give at least one action"),
+        ({"states": ["a", "b", "a"]}, "state 'a' stands twice"),
+        ({"states": ["a", "c"]}, "next state of step('a', 0) 'b' is not one of the states given"),
+        ({"terminal": ["bb"]}, "terminal state 'bb' is not one of the states given: did you mean"),
+        ({"start": "z"}, "start 'z' is not one of the states given"),
+        ({"start": {"a": 0.5}}, "start sums to 0.5, not 1"),
+        ({"step": lambda s, a: [(1.0, "b")]}, "step('a', 0) gave (1.0, 'b'): give (probability,"),
+        ({"step": lambda s, a: [(0.5, "b", 0)]}, "P[0, 0] sums to 0.5"),
+        ({"step": lambda s, a: None}, "must be a list of"),
+    ],
+)
+def test_bad_step_functions(options, message):
+    given = {"step": lambda s, a: [(1.0, "b", 0.0)], "states": ["a", "b"], "actions": [0]}
+    with pytest.raises(ValueError) as error:
+        gim.from_step(**(given | options))
+    assert message in str(error.value)
+
+
+# -- Gymnasium
+
+
+def twin(env, horizon, uniform=False):
+    """Values [S] of the first step, straight from the table: the best, or of random play."""
+    P, S, A = env.unwrapped.P, env.observation_space.n, env.action_space.n
+    v = [0.0] * S
+    for _ in range(horizon):
+        q = [
+            [sum(p * (r + (0 if over else v[t])) for p, t, r, over in P[s][a]) for a in range(A)]
+            for s in range(S)
+        ]
+        v = [sum(row) / A if uniform else max(row) for row in q]
+    return np.array(v)
+
+
+def make_env(name, **options):
+    return gymnasium.make(name, **options)
+
+
+HOLES = ["SFFHF", "FHFFF", "FFSFH", "HFFGF"]
+FOREIGN = {
+    "frozen lake": ("FrozenLake-v1", {}, None),
+    "frozen lake 8x8": ("FrozenLake8x8-v1", {}, None),
+    "dry lake": ("FrozenLake-v1", {"is_slippery": False}, None),
+    "own lake": ("FrozenLake-v1", {"desc": HOLES, "success_rate": 0.7}, None),
+    "paid lake": ("FrozenLake-v1", {"desc": HOLES, "reward_schedule": (9, -3, -1)}, 30),
+    "random lake": ("FrozenLake-v1", {"desc": generate_random_map(6, seed=1)}, None),
+    "cliff": ("CliffWalking-v1", {}, 60),
+    "slippery cliff": ("CliffWalking-v1", {"is_slippery": True}, 60),
+    "taxi": ("Taxi-v4", {}, None),
+    "rainy taxi": ("Taxi-v4", {"is_rainy": True}, 20),
+}
+
+
+@pytest.mark.parametrize("key", FOREIGN)
+def test_tables_of_gymnasium_are_read_exactly(key):
+    name, options, horizon = FOREIGN[key]
+    env = make_env(name, **options)
+    mdp = gim.from_gymnasium(env, horizon)
+    limit = horizon or env.spec.max_episode_steps
+    H = min(limit, 25)  # the twin is slow
+    start = env.unwrapped.initial_state_distrib
+    assert env.observation_space.n == mdp.S
+    assert env.action_space.n == mdp.A
+    assert mdp.horizon == limit
+    assert mdp.name == name
+    assert (mdp.start == start).all()
+    assert "extra_state" not in mdp.info
+    short = mdp.with_(horizon=H)
+    met = mdp.reachable() & ~mdp.terminal
+    best, random = twin(env, H), twin(env, H, uniform=True)
+    assert short.plan().v[0][met] == pytest.approx(best[met], abs=1e-10)
+    assert short.value(mdp.uniform_policy())[0][met] == pytest.approx(random[met], abs=1e-10)
+    assert short.optimal_return() == pytest.approx(start @ best, abs=1e-10)
+
+
+def test_taxi_is_sparse_and_ends_at_the_destination():
+    mdp = gim.from_gymnasium("Taxi-v4")
+    assert mdp.sparse
+    assert (mdp.S, mdp.horizon, mdp.terminal.sum()) == (500, 200, 4)
+    assert (mdp.reachable() & ~mdp.terminal).sum() == 400
+    assert mdp.optimal_return() == pytest.approx(7.93, abs=0.01)  # the known optimum of Taxi
+
+
+def test_cliff_walking_by_hand():
+    mdp = gim.from_gymnasium("CliffWalking-v1", horizon=50)
+    assert mdp.optimal_return() == -13
+    assert np.flatnonzero(mdp.terminal).tolist() == [47]
+    right = 1
+    assert mdp.transitions[36, right, 36] == 1  # over the cliff, back to the start
+    assert mdp.rewards[36, right] == -100
+    assert mdp.rewards[36].tolist() == [-1, -100, -1, -1]
+
+
+def test_frozen_lake_by_hand():
+    mdp = gim.from_gymnasium(make_env("FrozenLake-v1"))
+    assert np.flatnonzero(mdp.terminal).tolist() == [5, 7, 11, 12, 15]
+    right = 2
+    assert mdp.transitions[14, right, [10, 14, 15]] == pytest.approx([1 / 3] * 3)
+    assert mdp.rewards[14] == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3])
+    assert mdp.info["layout"]["symbols"][5] == "H"
+    shown = mdp.to_gymnasium("ansi")
+    shown.reset(seed=0)
+    assert shown.render().startswith("[S] F  F  F\n F  H  F  H\n")
+
+
+def test_time_limits():
+    assert gim.from_gymnasium(make_env("FrozenLake-v1", max_episode_steps=7)).horizon == 7
+    assert gim.from_gymnasium(TimeLimit(make_env("CliffWalking-v1"), 30)).horizon == 30
+    assert gim.from_gymnasium("FrozenLake-v1", horizon=5).horizon == 5
+    with pytest.raises(ValueError, match="CliffWalking-v1 has no time limit: give one"):
+        gim.from_gymnasium("CliffWalking-v1")
+    with pytest.raises(ValueError, match="horizon = 0"):
+        gim.from_gymnasium("FrozenLake-v1", horizon=0)
+
+
+def test_environments_of_ours_give_their_own_mdp():
+    mdp = gim.make("riverswim")
+    assert gim.from_gymnasium(mdp.to_gymnasium()) is mdp
+    assert gim.from_gymnasium("gim/RiverSwim-v0").name == "riverswim"
+    assert gim.from_gymnasium(mdp.to_gymnasium(), horizon=5).horizon == 5
+    short = make_env("gim/RiverSwim-v0", max_episode_steps=4)
+    assert gim.from_gymnasium(short).horizon == 4
+
+
+class Walk(gymnasium.Env):
+    """Two states; the table is what a test needs."""
+
+    observation_space, action_space = Discrete(2), Discrete(2)
+    initial_state_distrib = np.array([1.0, 0.0])
+
+    def __init__(self, P=None, **attributes):
+        if P is not None:
+            self.P = P
+        for name, value in attributes.items():
+            setattr(self, name, value)
+
+
+def test_a_state_entered_as_terminated_and_not_gets_a_state_for_the_end():
+    P = {
+        0: {0: [(0.5, 1, 1.0, False), (0.5, 1, 5.0, True)], 1: [(1.0, 0, 0.5, True)]},
+        1: {0: [(1.0, 0, 2.0, False)], 1: [(0.25, 1, 0.0, True), (0.75, 1, 3.0, False)]},
+    }
+    env = Walk(P)
+    mdp = gim.from_gymnasium(env, horizon=6)
+    assert mdp.info["extra_state"] == 2
+    assert mdp.S == 3
+    assert mdp.terminal.tolist() == [False, False, True]
+    assert mdp.state_labels == ("0", "1", "end")
+    assert mdp.transitions[0, 0].tolist() == [0, 0.5, 0.5]
+    assert mdp.rewards[0].tolist() == [3, 0.5]
+    assert mdp.plan().v[0][:2] == pytest.approx(twin(env, 6))
+    uniform = mdp.value(mdp.uniform_policy())[0][:2]
+    assert uniform == pytest.approx(twin(env, 6, uniform=True))
+
+
+def test_outcomes_that_pay_differently_pay_their_expectation():
+    P = {s: {a: [(0.25, 1, 4.0, False), (0.75, 1, 0.0, False)] for a in (0, 1)} for s in (0, 1)}
+    mdp = gim.from_gymnasium(Walk(P), horizon=3)
+    assert mdp.rewards.tolist() == [[1, 1], [1, 1]]
+    assert mdp.transitions[0, 0].tolist() == [0, 1]
+
+
+def test_an_empty_list_of_outcomes_is_no_action():
+    P = {0: {0: [(1.0, 1, 0.0, False)], 1: []}, 1: {0: [(1.0, 0, 1.0, False)], 1: []}}
+    assert gim.from_gymnasium(Walk(P), horizon=3).available.tolist() == [[True, False]] * 2
+
+
+@pytest.mark.parametrize(
+    ("build", "kind", "message"),
+    [
+        (lambda: make_env("Blackjack-v1"), NoTable, "observation_space of Blackjack-v1 is Tuple"),
+        (lambda: make_env("CartPole-v1"), NoTable, "it must be Discrete, from 0 on"),
+        (lambda: Walk(), NoTable, "Walk has no P: only environments that show their transitions"),
+        (lambda: Walk({}, action_space=Discrete(2, start=1)), NoTable, "from 0 on"),
+        (lambda: Walk({}, observation_space=Box(0, 1)), NoTable, "must be Discrete"),
+        (lambda: make_env("Taxi-v4", fickle_passenger=True), NoTable, "fickle passenger of Taxi"),
+        (
+            lambda: TransformReward(make_env("FrozenLake-v1"), lambda r: 2 * r),
+            NoTable,
+            "TransformReward changes the environment, but its table P stays",
+        ),
+        (
+            lambda: Walk({s: {a: [(1.0, 7, 0.0, False)] for a in (0, 1)} for s in (0, 1)}),
+            ValueError,
+            "P[0][0] of Walk leads to 7: states are 0 to 1",
+        ),
+        (
+            lambda: Walk({s: {a: [(0.5, 0, 0.0, False)] for a in (0, 1)} for s in (0, 1)}),
+            ValueError,
+            "P[0, 0] sums to 0.5, not 1",
+        ),
+        (lambda: 3, ValueError, "3 is not a Gymnasium environment, nor the id of one"),
+    ],
+)
+def test_environments_that_cannot_be_read(build, kind, message):
+    with pytest.raises(kind) as error:
+        gim.from_gymnasium(build(), horizon=5)
+    assert message in str(error.value)
+
+
+def test_a_simulated_taxi_agrees_with_its_table():
+    """The conversion against the environment itself, not only against its table."""
+    env = make_env("Taxi-v4", is_rainy=True)
+    mdp = gim.from_gymnasium(env)
+    rng = np.random.default_rng(0)
+    rows = mdp.to_dense()
+    s, _ = env.reset(seed=0)
+    for _ in range(3000):
+        a = int(rng.integers(6))
+        t, r, terminated, truncated, _ = env.step(a)
+        assert rows.transitions[s, a, t] > 0
+        assert terminated == mdp.terminal[t]
+        paid = rows.rewards if rows.rewards_next is None else rows.rewards_next[:, :, t]
+        assert r == paid[s, a]
+        s = env.reset()[0] if terminated or truncated else t

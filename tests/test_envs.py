@@ -1,0 +1,577 @@
+"""The tasks: entries checked by hand, simulation against the exact model, Gymnasium's rules."""
+
+import gymnasium
+import numpy as np
+import pytest
+from gymnasium.utils.env_checker import check_env
+from scipy import stats
+
+import gim
+from gim.envs import TabularEnv, make, tasks
+from gim.envs.factors import draw_basis, mu0_of, mu1_of, scaled_down, with_mu0, with_mu1
+from gim.jit import entry, plain
+from gim.sampling import TERMINATED, begin, step
+
+IDS = (
+    "CasinoLand",
+    "GridWorld",
+    "Mixtures",
+    "RiverSwim",
+    "SharedFactors",
+    "Synthetic",
+    "Table1",
+)
+MAZE = "S.#G/...S/#G.."
+# Small ones for the step-by-step tests: every task, and terminal, sparse and unavailable cases.
+SMALL = (
+    "casinoland",
+    "gridworld:height=3,width=3",
+    f"gridworld:map={MAZE},terminal_goals=true,horizon=6",
+    "mixtures:S=6,A=3",
+    "riverswim",
+    "shared_factors:S=6,A=4",
+    "synthetic:S=6,A=4",
+    "table1",
+)
+BIG = tuple(name for name in tasks.names() if name != "table1")
+
+
+# -- names
+
+
+def test_every_task_is_registered():
+    assert tasks.names() == sorted(
+        name.lower() for name in ("Shared_Factors", *IDS) if name != "SharedFactors"
+    )
+    assert {f"gim/{name}-v0" for name in IDS} <= set(gymnasium.registry)
+
+
+def test_make_takes_words_and_parameters():
+    by_name, by_word = make("riverswim", length=10), make("riverswim:length=10")
+    assert by_name.name == by_word.name == "riverswim:length=10"
+    assert by_name.S == 10
+    assert make("riverswim", length=6).name == "riverswim"
+    assert make("synthetic", seed=np.int64(3)).name == "synthetic:seed=3"
+
+
+@pytest.mark.parametrize("word", SMALL)
+def test_the_name_builds_the_same_task(word):
+    mdp = make(word)
+    again = make(mdp.name)
+    assert mdp.name == word
+    assert (mdp.rows() != again.rows()).nnz == 0
+    assert (mdp.rewards == again.rewards).all()
+
+
+@pytest.mark.parametrize("name", ["synthetic", "mixtures", "shared_factors", "gridworld"])
+def test_the_seed_fixes_a_random_task_and_changes_it(name):
+    one, same, other = make(name, seed=1), make(name, seed=1), make(name, seed=2)
+    assert (one.rows() != same.rows()).nnz == 0
+    assert (one.start == same.start).all()
+    if name == "gridworld":
+        assert len({make(name, seed=k).start.argmax() for k in range(50)}) > 10
+    else:
+        assert (one.rows() != other.rows()).nnz > 0
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("riverswin", "unknown task 'riverswin': did you mean 'riverswim'?"),
+        ("riverswim:lenght=3", "task riverswim has no parameter 'lenght': did you mean 'length'?"),
+        ("riverswim:length=1", "riverswim: length = 1: must be at least 2"),
+        ("riverswim:length=2.5", "riverswim: length = 2.5: must be a whole number"),
+        ("gridworld:slip=1.2", "gridworld: slip = 1.2: must be at most 1"),
+        ("gridworld:map=S.x", "cell (1,3) of the map is 'x'"),
+        ("gridworld:map=S../..", "row 2 of the map has 2 cells, row 1 has 3"),
+        ("gridworld:map=##/##", "the map has walls only"),
+        ("gridworld:map=S.G,height=5", "leave height and width out"),
+        ("gridworld:map=S.G,start=1", "leave start out, or take S away"),
+        ("gridworld:map=GG,terminal_goals=true", "every cell ends the episode"),
+        ("gridworld:start=16", "start = 16 is out of range: states are 0 to 15"),
+        ("gridworld:start=5,terminal_goals=true", "state 5 is terminal but an episode may start"),
+        ("synthetic:rank=11", "synthetic: rank = 11: an 20 x 10 matrix has at most 10"),
+        ("synthetic:mu0=2,mu1=2", "give mu0 or mu1, not both"),
+        ("synthetic:mu0=10.5", "synthetic: mu0 = 10.5: at rank 2 it is at most 10"),
+        ("synthetic:mu0=0.5", "synthetic: mu0 = 0.5: must be at least 1"),
+        ("synthetic:mu1=11", "synthetic: mu1 = 11: at rank 2 it is at most 10"),
+        ("synthetic:mu1=0.6", "synthetic: mu1 = 0.6: random matrices have about"),
+        ("synthetic:rewards=both", "rewards = 'both': must be one of pair, state"),
+        ("mixtures:rank=11", "mixtures: rank = 11: an 20 x 10 matrix has at most 10"),
+        ("shared_factors:shared=both", "must be one of state, action"),
+    ],
+)
+def test_errors_name_the_culprit_and_the_fix(word, message):
+    with pytest.raises(ValueError) as error:
+        make(word)
+    assert message in str(error.value)
+
+
+# -- entries
+
+
+def test_riverswim_as_in_the_facts():
+    mdp = make("riverswim")
+    P = mdp.transitions
+    assert (mdp.S, mdp.A, mdp.horizon) == (6, 2, 20)
+    assert mdp.start.tolist() == [0, 0, 1, 0, 0, 0]
+    assert P[:, 0].tolist() == [[float(t == max(s - 1, 0)) for t in range(6)] for s in range(6)]
+    assert P[0, 1].tolist() == [0.7, 0.3, 0, 0, 0, 0]
+    for s in range(1, 5):
+        assert P[s, 1, s - 1 : s + 2].tolist() == [0.1, 0.6, 0.3]
+    assert P[5, 1].tolist() == [0, 0, 0, 0, 0.7, 0.3]
+    assert mdp.rewards[0, 0] == 5
+    assert mdp.rewards[5, 1] == 3000
+    assert np.count_nonzero(mdp.rewards) == 2
+    assert make("riverswim", length=2).start.tolist() == [0, 1]
+    assert make("riverswim", length=3).start.tolist() == [0, 0, 1]
+
+
+def test_casinoland_as_in_the_facts():
+    mdp = make("casinoland")
+    P, r = mdp.transitions, mdp.rewards
+    assert (mdp.S, mdp.A, mdp.horizon, mdp.start[0]) == (8, 4, 10, 1)
+    goes = P.argmax(axis=2)
+    assert goes[:4].tolist() == [[0, 4, 1, 0], [1, 5, 2, 0], [2, 6, 3, 1], [3, 7, 3, 2]]
+    assert (P[:4].max(axis=2) == 1).all()
+    for i, (chance, pays) in enumerate([(0.4, 79.5), (0.5, 80), (0.2, 100), (0.9, 64.998)]):
+        lever = 4 + i
+        assert P[lever, 0, i] == P[lever, 2, lever] == P[lever, 3, lever] == 1
+        assert P[lever, 1, i] == chance
+        assert P[lever, 1, lever] == pytest.approx(1 - chance)
+        assert r[lever] == pytest.approx([0, pays, -100, 0])
+    assert not r[:4].any()
+
+
+def test_table1_is_the_papers():
+    mdp = make("table1")
+    to_2 = mdp.transitions[:, :, mdp.state_labels.index("2")]
+    assert mdp.action_labels == ("up", "down", "left", "right")
+    assert mdp.state_labels == tuple("123456")
+    table = {
+        "1": [0.2, 0.2, 0, 0.6],
+        "2": [0.6, 0, 0.2, 0.2],
+        "3": [0.2, 0.2, 0.6, 0],
+        "4": [0, 0, 0, 0],
+        "5": [0.6, 0, 0.2, 0.2],
+        "6": [0, 0, 0, 0],
+    }
+    assert to_2 == pytest.approx(np.array([table[label] for label in mdp.state_labels]), abs=1e-15)
+    assert np.linalg.matrix_rank(to_2) == 3
+    assert not mdp.rewards.any()
+
+
+def test_gridworld_as_in_the_facts():
+    mdp = make("gridworld")
+    P, paid = mdp.transitions, mdp.rewards_next
+    assert (mdp.S, mdp.A, mdp.horizon) == (16, 4, 10)
+    assert mdp.start.max() == 1
+    assert not mdp.terminal.any()
+    up, down, left, right = range(4)
+    corner, goal, above = 0, 5, 1  # (1,1), (2,2), (1,2)
+    assert P[corner, up] == pytest.approx(np.bincount([0, 0, 1], [0.6, 0.2, 0.2], 16))
+    assert P[above, down] == pytest.approx(np.bincount([goal, 0, 2], [0.6, 0.2, 0.2], 16))
+    assert P[goal, left] == pytest.approx(np.bincount([4, 1, 9], [0.6, 0.2, 0.2], 16))
+    assert P[15, right] == pytest.approx(np.bincount([15, 11, 15], [0.6, 0.2, 0.2], 16))
+    for s, a, t in np.argwhere(P > 0):
+        assert paid[s, a, t] == pytest.approx(0.8 if t in (5, 10) else -0.2)
+    assert mdp.rewards[above, down] == pytest.approx(0.6 * 0.8 - 0.4 * 0.2)
+
+
+@pytest.mark.parametrize(
+    ("shape", "goals"),
+    [((3, 3), [4, 8]), ((5, 6), [7, 14]), ((2, 3), [4, 5]), ((1, 4), [1, 2]), ((1, 1), [0])],
+)
+def test_goals_of_other_sizes(shape, goals):
+    mdp = make("gridworld", height=shape[0], width=shape[1])
+    assert [s for s, c in enumerate(mdp.info["layout"]["symbols"]) if c == "G"] == goals
+
+
+def test_a_map_with_walls_starts_and_terminal_goals():
+    mdp = make("gridworld", map=MAZE, slip=0.0, cost=0.5, goal_reward=3, terminal_goals=True)
+    #  S . # G      0 1 # 2
+    #  . . . S  ->  3 4 5 6
+    #  # G . .      # 7 8 9
+    assert mdp.S == 10
+    assert mdp.start.tolist() == [0.5, 0, 0, 0, 0, 0, 0.5, 0, 0, 0]
+    assert np.flatnonzero(mdp.terminal).tolist() == [2, 7]
+    goes = mdp.transitions.argmax(axis=2)
+    assert goes[1].tolist() == [1, 4, 0, 1]  # up and right are walls
+    assert goes[6].tolist() == [2, 9, 5, 6]
+    assert goes[8].tolist() == [5, 8, 7, 9]
+    assert mdp.rewards[6].tolist() == [2.5, -0.5, -0.5, -0.5]
+    assert mdp.rewards[2].tolist() == [0, 0, 0, 0]
+    assert mdp.state_labels[4] == "(2,2)"
+    newlines = make("gridworld", map="\nS.#G\n...S\n#G..\n", slip=0.0)
+    assert newlines.S == 10
+
+
+def test_a_large_grid_is_sparse():
+    mdp = make("gridworld", height=40, width=50)
+    assert mdp.sparse
+    assert mdp.S == 2000
+    assert mdp.to_sparse().rewards[51 - 50, 1] == pytest.approx(0.6 * 0.8 - 0.4 * 0.2)
+
+
+# -- random tasks
+
+
+def matrices_of(mdp):
+    return np.concatenate([mdp.to_dense().transitions.transpose(2, 0, 1), mdp.rewards[None]])
+
+
+def greedy_share(mdp):
+    """Return of argmax_a r(s,a) over the best, by the slowest backward induction."""
+    P, r = mdp.transitions, mdp.rewards
+    best, greedy = np.zeros(mdp.S), np.zeros(mdp.S)
+    for _ in range(mdp.horizon):
+        best = (r + P @ best).max(axis=1)
+        greedy = (r + P @ greedy)[np.arange(mdp.S), r.argmax(axis=1)]
+    return greedy[0] / best[0]
+
+
+def test_synthetic_has_the_figures_of_the_authors_generator():
+    worlds = [make("synthetic", seed=seed) for seed in range(20)]
+    facts = [mdp.info["realised"] for mdp in worlds]
+    energy = np.mean([f["energy"]["median"] for f in facts])
+    mu0 = np.mean([f["mu0"]["median"] for f in facts])
+    assert 0.01 < energy < 0.02
+    assert mu0 == pytest.approx(1.88, abs=0.1)
+    assert mu0 / 10 == pytest.approx(0.18, abs=0.02)  # in the paper's definition, A = 10
+    assert np.sqrt(mu0) == pytest.approx(1.37, abs=0.04)  # in the appendix's
+    assert np.mean([greedy_share(mdp) for mdp in worlds]) == pytest.approx(0.994, abs=0.005)
+    assert all(f["rank"] == {"median": 10, "supremum": 10} for f in facts)
+
+
+def test_state_only_rewards_need_the_dynamics():
+    shares = [greedy_share(make("synthetic", rewards="state", seed=k)) for k in range(5)]
+    assert np.mean(shares) < 0.97
+    for name in ("synthetic", "mixtures"):
+        r = make(name, rewards="state").rewards
+        assert (r == r[:, :1]).all()
+        assert r.max() == 1
+
+
+@pytest.mark.parametrize(
+    ("rank", "S", "A"), [(1, 20, 10), (10, 20, 10), (1, 2, 1), (3, 3, 7), (2, 50, 40), (6, 20, 10)]
+)
+def test_synthetic_of_every_rank(rank, S, A):
+    mdp = make("synthetic", rank=rank, S=S, A=A)
+    reward = mdp.rewards  # left as drawn: exactly of this rank
+    sigma = np.linalg.svd(reward, compute_uv=False)
+    assert (sigma > 1e-9 * sigma[0]).sum() == rank
+    assert sigma[0] / sigma[rank - 1] < np.exp(2)
+    assert mdp.info["asked"] == {"rank": rank, "mu0": None, "mu1": None, "kappa": 2.0}
+    if rank == 1:
+        assert (matrices_of(mdp) > 0).all()  # Perron vectors: nothing to clip
+
+
+@pytest.mark.parametrize("mu0", [1.05, 1.5, 2, 4, 5])
+def test_mu0_is_met_before_clipping(mu0):
+    rng = np.random.default_rng(0)
+    for n, r in ((20, 2), (10, 2), (50, 2), (20, 4)):
+        U = with_mu0(draw_basis(rng, n, r, mu0), mu0)
+        assert pytest.approx(np.eye(r), abs=1e-12) == U.T @ U
+        assert mu0_of(U) == pytest.approx(min(mu0, n / r), rel=1e-8)
+        assert U[:, 0].min() > 0
+    reward = make("synthetic", mu0=mu0, seed=5).rewards
+    U, _, Vt = np.linalg.svd(reward)
+    assert max(mu0_of(U[:, :2]), mu0_of(Vt[:2].T)) == pytest.approx(mu0, rel=1e-6)
+
+
+@pytest.mark.parametrize("mu1", [2.5, 4, 8, 10])
+def test_mu1_is_met_before_clipping(mu1):
+    rng, sigma = np.random.default_rng(0), np.array([1.5, 1.0])
+    U, V = draw_basis(rng, 20, 2, 2), draw_basis(rng, 10, 2, 2)
+    U, V = with_mu1(U, sigma, V, mu1)
+    assert mu1_of(U, sigma, V) == pytest.approx(mu1, rel=1e-6)
+    reward = make("synthetic", mu1=mu1, seed=5).rewards
+    peak = np.abs(reward).max() / np.linalg.norm(reward, 2)
+    assert peak * np.sqrt(20 * 10 / 2) == pytest.approx(mu1, rel=1e-6)
+
+
+def test_draws_stay_below_the_limit():
+    rng = np.random.default_rng(0)
+    for n, r in ((20, 2), (40, 2), (50, 2), (10, 9), (7, 7), (1, 1)):
+        for _ in range(10):
+            assert mu0_of(draw_basis(rng, n, r, 2.0)) <= 2.0 * (1 + 1e-8)
+    with pytest.raises(ValueError, match="too close to 1"):
+        scaled_down(draw_basis(rng, 10, 2, 2.0), 0.9)
+
+
+def test_kappa_spreads_the_singular_values():
+    def condition(kappa):
+        facts = [make("synthetic", rank=4, kappa=kappa, seed=k).info["realised"] for k in range(5)]
+        return np.mean([f["kappa"]["median"] for f in facts])
+
+    assert condition(0.0) < condition(2.0) < condition(8.0)
+
+
+@pytest.mark.parametrize("rank", [1, 2, 5, 10])
+def test_mixtures_have_exactly_the_rank_asked_for(rank):
+    for seed in range(5):
+        sigma = np.linalg.svd(matrices_of(make("mixtures", rank=rank, seed=seed)))[1]
+        sigma = sigma / sigma[:, :1]
+        assert (sigma[:, rank - 1] > 1e-6).all()
+        assert (sigma[:, rank:] < 1e-14).all()
+
+
+def test_shared_factors_share():
+    mdp = make("shared_factors", S=12, A=8, J=3, K=4)
+    P = mdp.transitions
+    assert np.linalg.matrix_rank(P.reshape(12, -1), tol=1e-10) == 3
+    assert np.linalg.matrix_rank(P.reshape(-1, 12), tol=1e-10) == 4
+    other = make("shared_factors", S=12, A=8, J=3, K=4, shared="action").transitions
+    assert np.linalg.matrix_rank(other.transpose(1, 0, 2).reshape(8, -1), tol=1e-10) == 3
+    assert np.linalg.matrix_rank(other.reshape(12, -1), tol=1e-10) > 3
+    nothing = make("shared_factors", S=12, A=8, J=12, K=12).transitions
+    assert np.linalg.matrix_rank(nothing.reshape(12, -1), tol=1e-10) == 12
+    assert mdp.rewards.max() == 1
+    assert (mdp.rewards == mdp.rewards[:, :1]).all()
+
+
+# -- simulation against the exact model
+
+
+def p_values(counted, expected):
+    """Chi-square p-values of each row of counts, rare outcomes pooled."""
+    values = []
+    for seen, p in zip(counted, expected, strict=True):
+        n = seen.sum()
+        assert not seen[p == 0].any(), "something impossible happened"
+        often = p * n >= 5
+        f, e = seen[often], p[often] * n
+        if (rest := p[~often].sum() * n) > 1e-9:
+            f, e = np.append(f, seen[~often].sum()), np.append(e, rest)
+        if f.size > 1:
+            values.append(stats.chisquare(f, e * f.sum() / e.sum()).pvalue)
+    return np.array(values)
+
+
+def assert_plausible(counted, expected):
+    values = p_values(counted, expected)
+    assert values.min(initial=1.0) > 1e-3 / max(values.size, 1)  # Bonferroni
+
+
+def pairs_of(mdp):
+    playable = mdp.available & ~mdp.terminal[:, None]
+    return np.argwhere(playable), mdp.to_dense().transitions[playable]
+
+
+def states_by_step(mdp):
+    """Distribution of the state after h steps of the uniform policy [H + 1, S]; ends stay."""
+    flow = np.einsum("sa,sat->st", mdp.uniform_policy(), mdp.to_dense().transitions)
+    shares = [mdp.start]
+    for _ in range(mdp.horizon):
+        shares.append(shares[-1] @ flow)
+    return np.array(shares)
+
+
+@entry
+def draw_pairs(world, pairs, draws, rng, counted):
+    for k in range(len(pairs)):
+        for _ in range(draws):
+            t, _r, _end = step(world, pairs[k, 0], pairs[k, 1], rng)
+            counted[k, t] += 1
+
+
+@entry
+def draw_episodes(world, episodes, rng, counted):
+    for _ in range(episodes):
+        s = begin(world, rng)
+        counted[0, s] += 1
+        end = 0
+        for h in range(world.H):
+            if end != TERMINATED:
+                s, _r, end = step(world, s, int(rng.random() * world.A), rng)
+            counted[h + 1, s] += 1
+
+
+@pytest.mark.parametrize("word", sorted({*SMALL, *BIG}))
+def test_the_compiled_kernels_follow_the_model(word):
+    mdp = make(word)
+    pairs, expected = pairs_of(mdp)
+    rng, counted = np.random.default_rng(1), np.zeros(expected.shape)
+    draw_pairs(mdp.world, pairs, 1000, rng, counted)
+    assert_plausible(counted, expected)
+    exact = states_by_step(mdp)
+    counted = np.zeros(exact.shape)
+    draw_episodes(mdp.world, 5000, rng, counted)
+    assert_plausible(counted, exact)
+
+
+@pytest.mark.parametrize("word", SMALL)
+def test_the_environment_follows_the_model(word):
+    mdp = make(word)
+    env = mdp.to_gymnasium()
+    env.reset(seed=2)
+    pairs, expected = pairs_of(mdp)
+    counted = np.zeros(expected.shape)
+    for k, (s, a) in enumerate(pairs):
+        for _ in range(200):
+            env.reset(options={"state": s})
+            t, r, *_ = env.step(a)
+            counted[k, t] += 1
+            paid = mdp.rewards[s, a] if mdp.rewards_next is None else mdp.rewards_next[s, a, t]
+            assert r == paid
+    assert_plausible(counted, expected)
+    exact, rng = states_by_step(mdp), np.random.default_rng(3)
+    counted = np.zeros(exact.shape)
+    for _ in range(1000):
+        (s, _), over = env.reset(), False
+        counted[0, s] += 1
+        for h in range(mdp.horizon):
+            if not over:
+                s, _, terminated, truncated, _ = env.step(int(rng.integers(mdp.A)))
+                over = terminated or truncated
+                assert terminated == mdp.terminal[s]
+                assert truncated == (h + 1 == mdp.horizon and not terminated)
+            counted[h + 1, s] += 1
+    assert_plausible(counted, exact)
+
+
+@pytest.mark.parametrize("word", ["riverswim", f"gridworld:map={MAZE},terminal_goals=true"])
+def test_visits_agree_with_the_forward_pass(word):
+    mdp = make(word)
+    visits = mdp.visits(mdp.uniform_policy())
+    exact = states_by_step(mdp)[:-1]
+    alive = ~mdp.terminal
+    assert visits.sum(axis=2)[:, alive] == pytest.approx(exact[:, alive], abs=1e-12)
+
+
+def test_a_wrong_model_is_noticed():
+    mdp, wrong = make("riverswim"), make("riverswim").transitions.copy()
+    wrong[2, 1, 1:4] = 0.13, 0.57, 0.3
+    pairs, _ = pairs_of(mdp)
+    counted = np.zeros((len(pairs), mdp.S))
+    draw_pairs(mdp.world, pairs, 5000, np.random.default_rng(1), counted)
+    with pytest.raises(AssertionError):
+        assert_plausible(counted, wrong.reshape(-1, mdp.S))
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_the_environment_draws_the_bits_of_the_compiled_kernels(noise):
+    mdp = make("gridworld", map=MAZE, terminal_goals=True).with_(noise=noise)
+    env, rng, actions = mdp.to_gymnasium(), np.random.default_rng(7), np.random.default_rng(8)
+    seed = 7
+    for _ in range(50):
+        (s, _), seed = env.reset(seed=seed), None
+        assert s == begin(mdp.world, rng)
+        over = False
+        while not over:
+            a = int(actions.integers(mdp.A))
+            expected = step(mdp.world, s, a, rng)
+            assert plain(step)(mdp.world, s, a, np.random.default_rng(0))[2] in (0, TERMINATED)
+            s, r, terminated, truncated, _ = env.step(a)
+            assert (s, r, TERMINATED * terminated) == expected
+            over = terminated or truncated
+    assert env.np_random.bit_generator.state == rng.bit_generator.state
+
+
+# -- Gymnasium
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_gymnasium_accepts_every_task(name):
+    env = gymnasium.make(f"gim/{name}-v0")
+    check_env(env.unwrapped)
+    assert env.unwrapped.mdp.name == env.spec.kwargs["task"]
+    for mode in ("ansi", "rgb_array"):
+        shown = gymnasium.make(f"gim/{name}-v0", render_mode=mode)
+        shown.reset(seed=0)
+        frame = shown.render()
+        assert isinstance(frame, str) if mode == "ansi" else frame.dtype == np.uint8
+    doc = tasks[env.spec.kwargs["task"]].__doc__
+    parts = ("Description", "Action Space", "Observation Space", "Starting State", "Rewards")
+    for part in (*parts, "Episode End", "Arguments", "Version History"):
+        assert f"## {part}" in doc
+
+
+def test_gymnasium_passes_parameters_on():
+    env = gymnasium.make("gim/RiverSwim-v0", length=9, horizon=3)
+    assert env.observation_space.n == 9
+    env.reset(seed=0)
+    ends = [env.step(0)[3] for _ in range(3)]
+    assert ends == [False, False, True]
+    assert gym_json(env) == 9
+    with pytest.raises(ValueError, match="did you mean 'length'"):
+        gymnasium.make("gim/RiverSwim-v0", lenght=9)
+
+
+def gym_json(env):
+    """The spec survives JSON, so that a run can name its world."""
+    spec = gymnasium.envs.registration.EnvSpec.from_json(env.spec.to_json())
+    return gymnasium.make(spec).observation_space.n
+
+
+def test_the_environment_refuses_what_it_must():
+    open_pairs = np.array([[True, False], [True, True]])
+    mdp = gim.TabularMDP(np.full((2, 2, 2), 0.5), np.zeros((2, 2)), available=open_pairs, horizon=2)
+    env = mdp.to_gymnasium()
+    with pytest.raises(ValueError, match="call reset"):
+        env.step(0)
+    _, info = env.reset(seed=0)
+    assert info["action_mask"].tolist() == [1, 0]
+    with pytest.raises(ValueError, match="action 1 is not available in state 0: choose from 0"):
+        env.step(1)
+    with pytest.raises(ValueError, match="action 2 is out of range: give 0 to 1"):
+        env.step(2)
+    env.step(0)
+    env.step(0)
+    with pytest.raises(ValueError, match="call reset"):
+        env.step(0)
+    with pytest.raises(ValueError, match="cannot start in state 2"):
+        env.reset(options={"state": 2})
+    with pytest.raises(ValueError, match="render_mode = 'human': must be one of ansi, rgb_array"):
+        TabularEnv(mdp, render_mode="human")
+    with pytest.warns(UserWarning, match="render"):
+        assert env.render() is None
+
+
+# -- pictures
+
+
+def test_text_marks_the_current_state():
+    env = make("gridworld", map="S.#G/....", slip=0.0).to_gymnasium("ansi")
+    env.reset(seed=0)
+    assert env.render() == "[S] .  #  G\n .  .  .  .\nstep 0\n"
+    env.step(1)
+    assert env.render() == " S  .  #  G\n[.] .  .  .\nstep 1: down, reward -0.2\n"
+    env = make("casinoland").to_gymnasium("ansi")
+    env.reset(seed=0)
+    env.step(1)
+    assert env.render().splitlines()[0] == "[lever 0] lever 1  lever 2  lever 3"
+    assert "step 1: up/pull, reward 0" in env.render()
+
+
+def test_pixels_show_the_agent_and_nothing_else_moves():
+    env = make("riverswim").to_gymnasium("rgb_array")
+    env.reset(seed=0)
+    before = env.render()
+    env.step(0)
+    after = env.render()
+    orange = lambda image: np.argwhere((image == (235, 129, 0)).all(axis=2))  # noqa: E731
+    assert before.shape == after.shape == (108, 480, 3)
+    assert orange(before)[:, 1].mean() // 80 == 2  # the third tile
+    assert orange(after)[:, 1].mean() // 80 == 1
+    changed = np.argwhere((before != after).any(axis=2))
+    tiles = changed[changed[:, 0] < 80, 1] // 80
+    assert set(tiles) == {1, 2}
+
+
+@pytest.mark.parametrize("S", [1, 7, 500, 5000])
+def test_pictures_of_any_size(S):
+    P = np.zeros((S * 1, S)) if S < 600 else None
+    if P is not None:
+        P[:, 0] = 1
+        mdp = gim.TabularMDP(P.reshape(S, 1, S), np.zeros((S, 1)))
+    else:
+        outcomes = [(s, 0, (s + 1) % S, 1.0, float(s == 3)) for s in range(S)]
+        mdp = gim.from_outcomes(outcomes)
+    for mode in ("ansi", "rgb_array"):
+        env = mdp.to_gymnasium(mode)
+        env.reset(seed=0)
+        frame = env.render()
+        assert len(frame) > 0
+        if mode == "rgb_array":
+            assert max(frame.shape) < 700

@@ -1,0 +1,134 @@
+"""Compilation: caching across processes, digests, the plain twin, and the guards of `_nrt`."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import time
+
+import numpy as np
+
+from gim.jit import bind, digest, entry, hot, plain
+
+
+@hot
+def twice(x):
+    return 2 * x
+
+
+@entry
+def fourfold(x):
+    return twice(twice(x))
+
+
+def template(x):
+    return callee(x) + 1  # noqa: F821
+
+
+def test_plain_gives_the_same_without_numba():
+    assert fourfold(3) == 12
+    f = plain(fourfold)
+    assert f(3) == 12
+    assert not hasattr(f, "py_func")
+    assert not hasattr(f.__globals__["twice"], "py_func")
+
+
+def test_bind_puts_functions_in_by_name():
+    f = bind(template, "twice", callee=twice)
+    assert f(5) == 11
+
+
+def test_digest_watches_callees_and_constants():
+    below, above = {"LIMIT": 1}, {}
+    exec(compile("def callee(x): return x + LIMIT", "below.py", "exec"), below)
+    exec(compile("def caller(x): return callee(x)", "above.py", "exec"), above)
+    before = digest(above["caller"])
+    assert before == digest(above["caller"])
+    above["callee"] = hot(below["callee"])
+    watched = digest(above["caller"])
+    assert watched != before
+    below["LIMIT"] = 2
+    assert digest(above["caller"]) != watched
+
+
+CALLEE = """
+from gim.jit import hot
+@hot
+def value(x):
+    return x + {number}
+"""
+CALLER = """
+from gim.jit import entry
+from callee import value
+@entry
+def call(x):
+    y = 0
+    for i in range(10):
+        y += value(x)
+    return y
+print(call(1), sum(call.stats.cache_hits.values()))
+"""
+
+
+def python(folder):
+    out = subprocess.run(
+        [sys.executable, "caller.py"], cwd=folder, capture_output=True, text=True, check=True
+    )
+    return tuple(map(int, out.stdout.split()))
+
+
+def test_cache_serves_a_second_process_and_notices_an_edit_in_another_file(tmp_path):
+    (tmp_path / "callee.py").write_text(CALLEE.format(number=1))
+    (tmp_path / "caller.py").write_text(CALLER)
+    assert python(tmp_path) == (20, 0)
+    files = {path.name for path in (tmp_path / "__pycache__").iterdir()}
+    assert python(tmp_path) == (20, 1)  # read from the cache, not compiled
+    assert {path.name for path in (tmp_path / "__pycache__").iterdir()} == files
+    (tmp_path / "callee.py").write_text(CALLEE.format(number=2))
+    assert python(tmp_path) == (30, 0)
+
+
+FIRST_RUN = """
+import gim
+run = gim.run("q_learning", "riverswim", episodes=10)
+print(sum(run._driver.play.stats.cache_hits.values()), run._driver.play.stats.cache_misses)
+"""
+
+
+def test_a_second_process_starts_its_first_run_from_the_cache():
+    command = [sys.executable, "-c", textwrap.dedent(FIRST_RUN)]
+    for _ in range(2):
+        out = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert out.stdout.strip() == "1 Counter()"
+
+
+@hot
+def total_of(values, times):
+    total = 0.0
+    for k in range(times):
+        total += values[k % values.size]
+    return total
+
+
+def _loop(values, times):
+    return total_of(values, times)
+
+
+def test_hot_functions_keep_no_references():
+    loop = entry(_loop)
+    values = np.ones(10)
+    loop(values, 1)
+    before = sys.getrefcount(values)
+    for _ in range(100):
+        loop(values, 10)
+    assert sys.getrefcount(values) == before
+
+
+def test_hot_functions_are_compiled():
+    loop = entry(_loop)
+    values = np.ones(10)
+    loop(values, 1)
+    before = time.perf_counter()
+    loop(values, 10_000_000)
+    assert time.perf_counter() - before < 2  # plain Python would take a minute
