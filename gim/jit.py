@@ -2,7 +2,9 @@
 
 Three ways in:
 
-- ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice.
+- ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice. It
+  is always inlined, since a call would copy its whole memory; ``rare(f)`` is the exception for what
+  seldom runs.
 - ``entry(f)``: a function that Python calls.
 - ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
   are these functions: one compiled, cached loop per kind of agent.
@@ -38,6 +40,11 @@ CONSTANTS = (bool, int, float, str, tuple, type(None))
 def hot(f: F) -> F:
     """Compile a function for use inside a loop: no allocation, no reference counts."""
     # `_nrt` is numba's own switch; tests/test_jit.py guards its effect on speed and on leaks.
+    return _compile(f, _nrt=False, forceinline=True)
+
+
+def rare(f: F) -> F:
+    """Compile a part of hot code that seldom runs: kept out of line, so that the rest stays fast."""
     return _compile(f, _nrt=False)
 
 

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike
 
 REFRESH = 0.1  # seconds between two pictures of the bar
 SPARSE = 10.0  # seconds between two lines where there is no terminal
+CONTROL_C = "^C"  # what the terminal itself may put behind the bar
 SAMPLES = 100  # pictures over which the rate is taken: the last ten seconds
 LEVELS = "▁▂▃▄▅▆▇█"
 EIGHTHS = " ▏▎▍▌▋▊▉█"
@@ -160,7 +161,7 @@ class Progress:
         if self.tty and (now - self.shown >= REFRESH or not self.drawn):
             self.shown = now
             self.seen.append((now, done))
-            self._draw(self._line(done, extra, now, _columns(self.stream) - 1))
+            self._draw(self._line(done, extra, now, _columns(self.stream) - len(CONTROL_C) - 1))
         elif not self.tty and now - self.shown >= SPARSE:
             self.shown = now
             self.seen.append((now, done))
@@ -169,7 +170,7 @@ class Progress:
     def clear(self) -> None:
         """Wipe the line."""
         if self.drawn:
-            self._write("\r" + " " * self.drawn + "\r")
+            self._write("\r" + " " * (self.drawn + len(CONTROL_C)) + "\r")
             self.drawn = 0
 
     def _line(self, done: int, extra: str, now: float, width: int, bar: bool = True) -> str:

@@ -134,7 +134,7 @@ def test_bar_shows_share_rate_and_time_left(width) -> None:
         line = paper.screen()
         assert line.startswith("training █████")
         assert " 25%  0:30 left  0:10 gone  25/s  mean 3.5" in line
-        assert len(line) <= 79
+        assert len(line) <= 77
         full = line.count("█")
         empty = line.index("25%") - line.index("█") - full
         assert full / (full + empty) == pytest.approx(0.25, abs=0.06)
@@ -182,8 +182,8 @@ def test_narrow_terminals(width, columns: int) -> None:
             bar.update(i, "extra " * 3)
             clock.time += 1
             line = paper.screen()
-            assert len(line) < columns or columns == 1
-            assert "%" in line or columns < 6
+            assert len(line) <= max(columns - 3, 0)
+            assert "%" in line or columns < 8
 
 
 def test_odd_totals_and_counts(width) -> None:
@@ -236,4 +236,4 @@ def test_a_real_terminal() -> None:
         text = os.read(ours, 10_000).decode()
     os.close(ours)
     assert text.startswith("\rwork █")
-    assert text.endswith(" \r")
+    assert text.endswith("   \r")  # also over the ^C that a terminal may show

@@ -2,17 +2,16 @@
 
 Each episode follows the greedy policy of optimistic values, planned anew from all counts:
 
-    Q_h(s, a) = min(Q_h of the episode before, the most that can come,
-                    r(s, a) + sum_s' p(s'|s, a) V_{h+1}(s') + b_h(s, a))
+    Q_h(s, a) = min(the most that can come, r(s, a) + sum_s' p(s'|s, a) V_{h+1}(s') + b_h(s, a))
 
-with, for rewards of width 1, L = ln(5 S A T / delta), T steps so far and n visits of (s, a),
+The bonus b is what a concentration inequality leaves open after n visits: with L = ln(5 S A T /
+delta) after T steps, k = H - h steps to go and rewards of width w,
 
-    hoeffding (Algorithm 3):  b = 7 H L sqrt(1 / n)
-    bernstein (Algorithm 4):  b = sqrt(8 L Var(V_{h+1}) / n) + 14 H L / (3 n)
-                                  + sqrt(8 E[min(100^2 H^3 S^2 A L^2 / n_{h+1}(s'), H^2)] / n)
+    bernstein:  sqrt(2 L Var / n) + w k L / (3 n),    Var that of r + V_{h+1}(s') as counted,
+    hoeffding:  w k sqrt(L / (2 n)),
 
-`scale` multiplies them: as proven they exceed all values for millions of episodes. Rewards are not
-known in advance here; their variance is added to that of V.
+times `scale`. The page docs/agents/ucbvi.md says how this differs from the published bonuses, which
+are larger by constants of the proof.
 """
 
 from __future__ import annotations
@@ -27,11 +26,11 @@ from numpy.typing import NDArray
 from gim.agent import GO_ON, GROW, THINK, Agent, Mind, Task
 from gim.inference.base import inferences
 from gim.inference.belief import (
+    VISITS,
     Belief,
     believed_model,
     evidence,
     infer_when_due,
-    mean_rewards,
     new_belief,
     observe,
     with_room,
@@ -42,14 +41,13 @@ from gim.model.rewards import RMax, RMin, most_to_come, reward_range
 from gim.params import OneOf, Within
 from gim.planning.sweeps import expect_csr, expect_dense, rows_of, take_best
 
-expect = expect_dense
+expect = expect_dense  # the template below is bound to one or the other
 
 
 class Memory(NamedTuple):
-    """Counts, and the optimistic plan."""
+    """What was seen, and the optimistic plan."""
 
     belief: Belief
-    arrivals: NDArray[np.float64]  # [H, S] how often each state was met at step h, n_h(s)
     q: NDArray[np.float64]  # [H, S, A] optimistic values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima
     policy: NDArray[np.int64]  # [H, S]
@@ -64,7 +62,6 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
     """Count; plan after each episode."""
-    memory.arrivals[h, s] += 1
     full = observe(memory.belief, s, a, r, t, end)
     if end != GO_ON:
         return THINK
@@ -72,48 +69,108 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 def optimistic(
-    N: Any,
-    n: Any,
-    r: Any,
-    noise: Any,
-    arrivals: Any,
-    terminal: Any,
-    ceiling: Any,
-    width: float,
-    L: float,
-    bernstein: bool,
-    q: Any,
-    v: Any,
-    policy: Any,
+    seen: Any, frame: Any, ceiling: Any, L: float, scale: float, bernstein: bool, plan: Any
 ) -> None:
-    """Backward induction with bonuses, into q, v and policy.
+    """Backward induction with bonuses, into plan = (q, v, policy).
 
-    N [S*A, S] or CSR and n [S, A] are visits, r [S, A] rewards, noise [S, A] the variance of r over
-    its visits, width the range of rewards times the scale of the bonus.
+    `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
+    states and the reward range.
     """
+    (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
     H, S, A = q.shape
+    r, one, noise, bonus = np.zeros((4, S, A))  # reward, 1/n, its variance / n, bonus per step
+    for s in range(S):
+        for a in range(A):
+            if not available[s, a]:
+                r[s, a] = -np.inf
+            elif n[s, a] > 0.0:
+                one[s, a] = 1.0 / n[s, a]
+                r[s, a] = high  # unless something is known of it
+                if n_r[s, a] > 0.0:
+                    r[s, a] = R[s, a] / n_r[s, a]
+                    noise[s, a] = max(0.0, R2[s, a] / n_r[s, a] - r[s, a] ** 2) / n_r[s, a]
+                open_ = L * one[s, a] / 3.0 if bernstein else math.sqrt(L * one[s, a] / 2.0)
+                bonus[s, a] = scale * (high - low) * open_
+            elif not terminal[s]:
+                r[s, a] = np.inf  # brought down to the ceiling
     pairs = np.arange(S * A)
-    mean, square, doubt = np.empty(S * A), np.empty(S * A), np.empty(S * A)
-    v2, uncertain = np.empty(S), np.empty(S)
+    square, v2 = np.zeros((S, A)), np.empty(S)
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
-        expect(N, pairs, v[h + 1], mean)
+        expect(N, pairs, v[h + 1], q[h].reshape(-1))
         if bernstein:
             for t in range(S):
                 v2[t] = v[h + 1, t] ** 2
-                met = arrivals[h + 1, t] if h + 1 < H else 0.0
-                limit = 1e4 * H**3 * S**2 * A * L**2
-                uncertain[t] = float(H**2) if met * H**2 <= limit else limit / met
-            expect(N, pairs, v2, square)
-            expect(N, pairs, uncertain, doubt)
+            expect(N, pairs, v2, square.reshape(-1))
         for s in range(S):
             for a in range(A):
-                i = s * A + a
-                if terminal[s]:
-                    q[h, s, a] = min(q[h, s, a], 0.0)
-                elif n[s, a] > 0:
-                    one = 1.0 / n[s, a]
-                    ahead = mean[i] * one
-                    if bernstein:
-                        spread = max(0.0, square[i] * one - ahead * ahead)
-                    	
+                mean = q[h, s, a] * one[s, a]
+                x = r[s, a] + mean + (H - h) * bonus[s, a]
+                if bernstein:
+                    spread = max(0.0, square[s, a] * one[s, a] - mean * mean) * one[s, a]
+                    x += scale * math.sqrt(2.0 * L * (spread + noise[s, a]))
+                q[h, s, a] = min(ceiling[h], x)
+        take_best(q[h], v[h], policy[h])
+
+
+optimistic_dense = bind(optimistic, "dense", expect=expect_dense)
+optimistic_csr = bind(optimistic, "csr", expect=expect_csr)
+
+
+@dataclass(frozen=True)
+class UCBVI(Agent, name="ucbvi"):
+    """Optimistic values with a bonus for what is uncertain, planned anew each episode."""
+
+    scale: Annotated[float, Within(0), "times the bonus; 1 is what the inequality says"] = 0.03
+    bonus: Annotated[str, OneOf("bernstein", "hoeffding"), "the inequality behind it"] = "bernstein"
+    delta: Annotated[float, Within(1e-12, 1), "probability that the bounds may fail"] = 0.1
+    r_min: RMin = None
+    r_max: RMax = None
+    infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """Nothing seen: every value is as large as can be."""
+        S, A, H = task.S, task.A, task.H
+        reward_range(task, self.r_min, self.r_max)  # complain now rather than later
+        return Memory(
+            belief=new_belief(task, self.infer),
+            q=np.zeros((H, S, A)),
+            v=np.zeros((H + 1, S)),
+            policy=np.zeros((H, S), np.int64),
+        )
+
+    def think(self, memory: Memory, mind: Mind) -> None:
+        """Plan with bonuses."""
+        belief, task = memory.belief, mind.task
+        low, high = reward_range(task, self.r_min, self.r_max)
+        infer_when_due(belief, self.infer, mind, (low, high))
+        with mind.timed("planning"):
+            seen = evidence(belief)
+            rows = rows_of(seen.N, task.S, task.A)
+            plan = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
+            T = max(1, belief.schedule[VISITS])
+            plan(
+                (rows, *seen[1:]),
+                (task.available, belief.terminal, (low, high)),
+                most_to_come(task.H, high),
+                math.log(5 * task.S * task.A * T / self.delta),
+                self.scale,
+                self.bonus == "bernstein",
+                (memory.q, memory.v, memory.policy),
+            )
+        mind.plans += 1
+
+    def grow(self, memory: Memory) -> Memory:
+        """Make room for more triples."""
+        return memory._replace(belief=with_room(memory.belief))
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """The optimistic policy [H, S]."""
+        return memory.policy.copy()
+
+    def model(self, memory: Memory, task: Task) -> LearnedModel:
+        """What was counted and inferred."""
+        return believed_model(memory.belief, task)

@@ -29,9 +29,9 @@ WRONG, INTERRUPTED = 2, 130  # exit statuses
 WELCOME = """\
 gim: reinforcement learning by analogy in finite Markov decision processes
 
-  gim train riverswim --agent q_learning     let an agent learn, see what it learned
-  gim envs                                   the worlds there are, with their parameters
-  gim agents                                 the agents there are, with theirs
+  gim train casinoland --agent q_learning     let an agent learn, and see what it has learned
+  gim envs                                    the worlds there are, with their parameters
+  gim agents                                  the agents there are, with theirs
 
 `gim --help` lists all commands, `gim COMMAND --help` tells more about one.
 """

@@ -1,4 +1,4 @@
-"""List the worlds: our tasks with their parameters; with names, all about these."""
+"""List the worlds and their parameters; name some to read all about them."""
 
 from __future__ import annotations
 

@@ -20,12 +20,21 @@ def listing(registry: Registry, names: list[str]) -> str:
 
 
 def _entry(registry: Registry, name: str, in_full: bool = False) -> str:
+    """In full: the whole docstring, and what may stand for a parameter that is a thing itself."""
     thing = registry[name]
     text = inspect.getdoc(thing) or ""
     parts = [f"{name}\n{_indented(text if in_full else text.split(chr(10))[0])}"]
-    if rows := [_row(parameter) for parameter in describe(thing)]:
-        parts.append(_indented(table(rows, ["parameter", "default", "limits", ""], align="<<<<")))
-    return "\n\n".join(parts) if in_full else "\n".join(parts)
+    parameters = describe(thing)
+    if parameters:
+        rows = [_row(parameter) for parameter in parameters]
+        parts.append(_indented(table(rows, ["parameter=default", "limits", ""], align="<<<")))
+    if not in_full:
+        return "\n".join(parts)
+    for parameter in parameters:
+        if isinstance(rule := parameter.rule, Registry):
+            choices = "\n".join(_entry(rule, choice) for choice in rule.names())
+            parts.append(f"{parameter.name} of {name} is one of\n\n{_indented(choices)}")
+    return "\n\n".join(parts)
 
 
 def _row(parameter: Parameter) -> list[str]:
@@ -35,10 +44,12 @@ def _row(parameter: Parameter) -> list[str]:
     else:
         plain = default is None or isinstance(default, bool)
         shown = str(default).lower() if plain else str(default)
-    return [parameter.name, shown, _limits(parameter), parameter.help]
+    return [f"{parameter.name}={shown}", _limits(parameter), parameter.help]
 
 
 def _limits(parameter: Parameter) -> str:
+    if isinstance(parameter.rule, Registry):
+        return f"one of {len(parameter.rule.names())}"
     rule = str(parameter.rule) if parameter.rule is not None else ""
     if rule.strip("."):
         return rule

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,7 @@ def summary(run: Run) -> str:
     """Figures, curve and policy of one run, finished or paused."""
     parts = [table(_figures(run), align="<<")]
     if run.returns.size:
-        parts.append(curve(run.returns))
+        parts.append(curve(run.returns, run.mdp))
     if run.task.S <= FEW and run.policy is not None:
         parts.append(f"policy\n\n{run.policy_table()}")
     return "\n\n".join(parts)
@@ -26,23 +26,35 @@ def summary(run: Run) -> str:
 
 def summary_of_many(runs: Sequence[Run]) -> str:
     """A line per seed, the mean, and the curve of the mean."""
-    exact = runs[0].mdp is not None
-    rows: list[list[Any]] = [[run.seed, *_line(run, exact)] for run in runs]
-    means = np.mean([row[1:-1] for row in rows], axis=0)
-    rows.append(["mean", *means, sum(run.steps for run in runs) / sum(map(_seconds, runs))])
-    headers = ["seed", *(["score"] if exact else []), "mean return", "last tenth", "steps/s"]
-    lines = [[*map(_figure, row[:-1]), count(row[-1])] for row in rows]
+    mdp = runs[0].mdp
+    names = ["score", "mean return", "last tenth", "steps/s"]
+    rows = [list(_measures(run)) for run in runs]
+    rows.append(np.mean(rows, axis=0).tolist())
+    seeds = [*(str(run.seed) for run in runs), "mean"]
+    cells = [
+        [seed, f"{row[0]:.4f}", _figure(row[1]), _figure(row[2]), count(row[3])]
+        for seed, row in zip(seeds, rows, strict=True)
+    ]
+    if mdp is None:
+        names, cells = names[1:], [[row[0], *row[2:]] for row in cells]
     world: list[list[Any]] = [["world", world_name(runs[0])], ["agent", runs[0].agent]]
-    first = table(world, align="<<")
     averaged = np.mean([run.returns for run in runs], axis=0)
-    return "\n\n".join([first, table(lines, headers, align=">" * len(headers)), curve(averaged)])
+    return "\n\n".join(
+        [table(world, align="<<"), table(cells, ["seed", *names]), curve(averaged, mdp)]
+    )
 
 
-def curve(returns: Any) -> str:
-    """The returns as a line of text, with the means of its first and last tenth."""
+def curve(returns: Any, mdp: TabularMDP | None) -> str:
+    """The returns as a line of text, with the means of its first and last tenth.
+
+    Where they are known, the lowest mark is the random policy and the highest the optimum.
+    """
     few = max(1, len(returns) // 10)
-    first, last = np.mean(returns[:few]), np.mean(returns[-few:])
-    return f"return by episode  {sparkline(returns, 50)}  {first:.4g} → {last:.4g}"
+    ends = f"{_figure(np.mean(returns[:few]))} → {_figure(np.mean(returns[-few:]))}"
+    if mdp is None:
+        return f"return by episode  {sparkline(returns, 50)}  {ends}"
+    line = sparkline(returns, 50, mdp.random_return(), mdp.optimal_return())
+    return f"return by episode  {line}  {ends}\n(▁ is the random policy, █ the optimum)"
 
 
 def world_name(run: Run) -> str:
@@ -51,45 +63,42 @@ def world_name(run: Run) -> str:
     return f"{name} (S={run.task.S}, A={run.task.A}, H={run.task.H})"
 
 
-def _figures(run: Run) -> list[list[str]]:
-    done = run.returns
-    played = f"{done.size:,}" if run.finished else f"{done.size:,} of {run.episodes:,}"
+def _figures(run: Run) -> list[list[Any]]:
+    measures = _measures(run)
+    done = f"{run.returns.size:,}"
     rows: list[list[Any]] = [["world", world_name(run)], ["agent", run.agent], ["seed", run.seed]]
-    rows.append(["episodes", played])
-    if done.size:
-        if run.mdp is not None:
-            rows.append(["score", f"{run.score:.4f}"])
-        rows.append(["mean return", _figure(done.mean())])
-        rows.append(["last tenth", _figure(done[-max(1, done.size // 10) :].mean())])
+    rows.append(["episodes", done if run.finished else f"{done} of {run.episodes:,}"])
+    if run.mdp is not None:
+        rows.append(["score", f"{measures.score:.4f}"])
+    rows.append(["mean return", _figure(measures.mean)])
+    rows.append(["last tenth", _figure(measures.last)])
     if run.mdp is not None:
         rows.append(["optimum", _figure(run.mdp.optimal_return())])
         rows.append(["random policy", _figure(run.mdp.random_return())])
     if run.explored_at is not None:
         rows.append(["explored", f"by episode {run.explored_at:,}"])
     rows.append(["plans", f"{run.plans:,} for the policy, {run.walk_plans:,} to explore"])
-    rows.append(["steps", f"{run.steps:,} at {count(run.steps / _seconds(run))}/s"])
-    spent = [f"{phase} {seconds:.3g} s" for phase, seconds in run.seconds.items() if seconds]
-    rows.append(["time", ", ".join(spent) or "none"])
+    rows.append(["steps", f"{run.steps:,} at {count(measures.rate)}/s"])
+    spent = [f"{phase} {seconds:.3f} s" for phase, seconds in run.seconds.items()]
+    rows.append(["time", ", ".join(part for part in spent if not part.endswith(" 0.000 s"))])
     return rows
 
 
-def _line(run: Run, exact: bool) -> list[float]:
-    done = run.returns
-    score = [run.score] if exact else []
-    last = done[-max(1, done.size // 10) :].mean()
-    return [*score, float(done.mean()), float(last), run.steps / _seconds(run)]
+class _Measures(NamedTuple):
+    score: float
+    mean: float
+    last: float  # mean of the last tenth
+    rate: float  # steps a second, without compiling
 
 
-def _seconds(run: Run) -> float:
-    """Time spent on the episodes, which compiling is not."""
-    return max(sum(run.seconds.values()) - run.seconds.get("compiling", 0.0), 1e-9)
+def _measures(run: Run) -> _Measures:
+    returns = run.returns if run.returns.size else np.array([np.nan])
+    score = np.nan if run.mdp is None else run.mdp.score(returns)
+    last = returns[-max(1, returns.size // 10) :]
+    seconds = sum(run.seconds.values()) - run.seconds.get("compiling", 0.0)
+    rate = run.steps / max(seconds, 1e-9)
+    return _Measures(score, float(returns.mean()), float(last.mean()), rate)
 
 
-def _figure(value: Any) -> str:
-    return (
-        value
-        if isinstance(value, str)
-        else f"{value:,.5g}"
-        if abs(value) < 1e5
-        else f"{value:,.0f}"
-    )
+def _figure(value: float) -> str:
+    return f"{value:,.5g}" if abs(value) < 1e5 else f"{value:,.0f}"

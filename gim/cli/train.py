@@ -21,7 +21,7 @@ from gim.cli.summary import summary, summary_of_many
 from gim.launch import prepare
 from gim.loading import load
 from gim.runs import Interrupted, Report, Run
-from gim.terminal import Progress
+from gim.terminal import Progress, count
 from gim.worlds import world_of
 
 DEFAULTS = {"agent": "q_learning", "episodes": 5000, "seed": 0}
@@ -116,7 +116,7 @@ def _many(makers: list[Callable[[], Run]]) -> int:
 
 def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
-        bar.update(before + report.episode, f"return {report.mean:.4g}")
+        bar.update(before + report.episode, f"return {count(report.mean)}")
 
     bar.update(before + run.returns.size, "compiling")
     return run.go(show)

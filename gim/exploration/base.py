@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.jit import hot
+from gim.jit import hot, rare
 from gim.model.counts import Counts, Known
 from gim.params import Params
 from gim.registry import Registry
@@ -82,7 +82,7 @@ def ahead(choices: Any, counts: Any, s: int, a: int, b: int) -> bool:
     return more > 0 or (more == 0 and choices.rank[s, a] < choices.rank[s, b])
 
 
-@hot
+@rare
 def most_tried_unknown(choices: Any, counts: Any, known: Any, s: int) -> int:
     """argmax n(s,a) over the unknown actions of a state (Alg. 1, line 7), or NONE."""
     best = NONE

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.exploration.base import NONE, Choices, Exploration, favourites, keep_favourite, new_choices
-from gim.jit import hot
+from gim.jit import hot, rare
 from gim.model.counts import END, STATE, Counts, Known, seen, transitions
 from gim.sampling import pick
 
@@ -51,7 +51,7 @@ def winner(walk: Any, s: int, a: int, b: int) -> int:
     return a if gain > 0 or (gain == 0 and rank[s, a] < rank[s, b]) else b
 
 
-@hot
+@rare
 def grow(walk: Any, counts: Any, s: int) -> None:
     """Line 9 for all actions of a state, and the tree over them."""
     width = walk.tree.shape[1] // 2
@@ -76,7 +76,7 @@ def climb(walk: Any, counts: Any, s: int, a: int) -> None:
         i //= 2
 
 
-@hot
+@rare
 def shut(walk: Any, counts: Any, closed: int) -> None:
     """A state has become rho-known: it is no escape any more."""
     S, A = walk.escapes.shape
@@ -106,10 +106,11 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     just_closed = (t == s and news & STATE) or news & END
     if just_closed or not known.rho_known[t]:
         walk.escapes[s, a] += 1.0
-    if news & STATE:
-        shut(walk, counts, s)
-    if news & END:
-        shut(walk, counts, t)
+    if news & (STATE + END):
+        if news & STATE:
+            shut(walk, counts, s)
+        if news & END:
+            shut(walk, counts, t)
     if not known.rho_known[s]:
         keep_favourite(walk.choices, walk.favourite, counts, known, s, a)
     elif walk.fresh[s]:

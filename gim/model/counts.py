@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import entry, hot
+from gim.jit import entry, hot, rare
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
 FREE = -1  # a key of the hash table that is not taken
@@ -170,7 +170,7 @@ def _rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
             values[place] = old_values[i]
 
 
-@hot
+@rare
 def close_terminal(known: Any, t: int) -> None:
     """All pairs of a terminal state are known: absorbing, reward 0."""
     known.terminal[t] = True

@@ -56,7 +56,7 @@ def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None
     pi = checked_policy(mdp, policy, H)
     if pi.ndim == 2:
         pi = np.eye(mdp.A)[pi]
-    P = _flat(mdp)
+    P = flat(mdp)
     visits = np.empty((H, mdp.S, mdp.A))
     here = mdp.start
     for h in range(H):
@@ -66,28 +66,35 @@ def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None
 
 
 def solve_policy(mdp: Dynamics, pi: Ints | Floats, discount: float) -> Floats:
-    """Solve (I - discount P_pi) v = r_pi for a stationary policy, [S]."""
+    """Value of a stationary policy without an end, [S], by a direct solve."""
     P, r = _under(mdp, pi)
-    if sparse.issparse(P) and mdp.S > DENSE_SOLVE:
-        return spsolve(sparse.eye_array(mdp.S, format="csc") - discount * P.tocsc(), r)
+    return solve_linear(P, r, discount)
+
+
+def solve_linear(P: Any, r: Floats, discount: float) -> Floats:
+    """Solve (I - discount P) v = r for P [S, S], dense or sparse."""
+    S = r.size
+    if sparse.issparse(P) and S > DENSE_SOLVE and P.nnz < S * S / 10:
+        return spsolve(sparse.eye_array(S, format="csc") - discount * P.tocsc(), r)
     system = (P.toarray() if sparse.issparse(P) else P) * -discount
-    system.flat[:: mdp.S + 1] += 1
+    system.flat[:: S + 1] += 1
     return np.linalg.solve(system, r)
 
 
-def _flat(mdp: Dynamics) -> Any:
+def flat(mdp: Dynamics) -> Any:
+    """Transitions with one row for each pair, [S*A, S], dense or sparse."""
     P = mdp.transitions
     return P if sparse.issparse(P) else P.reshape(mdp.S * mdp.A, mdp.S)
 
 
 def _under(mdp: Dynamics, pi: Ints | Floats) -> tuple[Any, Floats]:
     """Transitions [S, S] and rewards [S] under one step of a policy."""
-    S, A, P = mdp.S, mdp.A, _flat(mdp)
+    S, A, P = mdp.S, mdp.A, flat(mdp)
     if pi.ndim == 1:
         pairs = pairs_of(pi, A)
         return P[pairs], mdp.rewards.reshape(-1)[pairs]
     r = (pi * mdp.rewards).sum(axis=1)
     if sparse.issparse(P):
-        mix = sparse.csr_array((pi.reshape(-1), np.arange(S * A), np.arange(0, S * A + 1, A)))
-        return mix @ P, r
+        parts = (pi.reshape(-1), np.arange(S * A), np.arange(0, S * A + 1, A))
+        return sparse.csr_array(parts, shape=(S, S * A)) @ P, r
     return np.matmul(pi[:, None, :], mdp.transitions)[:, 0], r

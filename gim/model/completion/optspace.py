@@ -80,9 +80,7 @@ def trimmed(seen: Floats) -> Floats:
     return kept if kept.any() else seen
 
 
-def core(
-    M: Floats, weights: Floats, ridge: float, X: Floats, Y: Floats
-) -> tuple[Floats, Floats]:
+def core(M: Floats, weights: Floats, ridge: float, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
     """Solve for C [n, r, r] with X and Y fixed; return it and F [n]."""
     n, _, r = X.shape
     XX, YY = _outer(X), _outer(Y)

@@ -1,7 +1,7 @@
 """Soft-impute (Mazumder, Hastie and Tibshirani, 2010): fill in, soft-threshold, repeat.
 
 Minimises 1/2 sum w (M - X)^2 + threshold |X|_*, a convex problem. The iteration is proximal
-gradient descent, so Nesterov's momentum with restarts (O'Donoghue and Candes, 2015) speeds it up.
+gradient descent, so momentum speeds it up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from gim.model.completion.least_squares import alternate
 from gim.model.completion.spectral import (
     blocks,
     largest,
+    momentum,
     relative,
     soft_threshold,
     transposed,
@@ -79,14 +80,11 @@ class SoftImpute(Method, name="soft_impute"):
 
 
 def impute(
-    weights: Floats, M: Floats, threshold: Floats, X: Floats, Y: Floats, momentum: Floats
+    weights: Floats, M: Floats, threshold: Floats, X: Floats, Y: Floats, age: Floats
 ) -> tuple[tuple[Floats, ...], Floats]:
     """Fill the gaps of M with Y (by their weight), soft-threshold, and look ahead."""
     step = 1 / weights.max()
     new, _ = soft_threshold(Y + step * weights * (M - Y), step * threshold)
     moved = new - X
-    uphill = np.einsum("kij,kij->k", Y - new, moved) > 0
-    following = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
-    ahead = np.where(uphill, 0.0, (momentum - 1) / following)
-    Y = new + ahead[:, None, None] * moved
-    return (M, threshold, new, Y, following), relative(moved, new)
+    age, ahead = momentum(age, np.einsum("kij,kij->k", Y - new, moved) > 0)
+    return (M, threshold, new, new + ahead * moved, age), relative(moved, new)

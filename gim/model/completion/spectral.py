@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim.model.completion.base import Floats, Ints
 
@@ -98,6 +99,20 @@ def widest_gap(values: Floats) -> Ints:
     padded = np.pad(values, ((0, 0), (0, 1))) + FLOOR * np.maximum(values[:, :1], 1e-300)
     rank = np.argmax(padded[:, :-1] / padded[:, 1:], axis=1) + 1
     return np.where(values[:, 0] > 0, rank, 0)
+
+
+def momentum(age: Floats, uphill: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+    """Nesterov's momentum, with the restarts of O'Donoghue and Candes (2015).
+
+    Args:
+        age: grows with the steps since the last restart [n]; 1 at first.
+        uphill: the last step went against the gradient: restart [n].
+
+    Returns:
+        The next age [n], and how far to go beyond the last step [n, 1, 1].
+    """
+    following = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * age**2)) / 2)
+    return following, np.where(uphill, 0.0, (age - 1) / following)[:, None, None]
 
 
 def leading_basis(matrices: Floats, weights: Floats, q: int, rng: np.random.Generator) -> Floats:
