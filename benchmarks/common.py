@@ -1,28 +1,23 @@
-"""What every benchmark shares: one core, medians, the machine's line, tables, and peers.
+"""What every benchmark shares: medians, the machine's line, tables, and peers.
 
-Import this module before numpy: it holds the linear algebra to one core. A peer is another
-library with a virtual environment of its own under ``.venvs/NAME``, made from the pins in
-``benchmarks/peers/NAME.txt`` and driven as a subprocess.
+A peer is another library with a virtual environment of its own under ``.venvs/NAME``, made from
+the pins in ``benchmarks/peers/NAME.txt`` and driven as a subprocess.
 """
 
 from __future__ import annotations
 
+import json
 import os
-
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-os.environ.update(dict.fromkeys(THREADS, "1"))
-
-import json  # noqa: E402
-import platform  # noqa: E402
-import statistics  # noqa: E402
-import subprocess  # noqa: E402
-import sys  # noqa: E402
-import venv  # noqa: E402
-from collections.abc import Callable, Sequence  # noqa: E402
-from importlib.metadata import version  # noqa: E402
-from pathlib import Path  # noqa: E402
-from time import perf_counter  # noqa: E402
-from typing import Any  # noqa: E402
+import platform
+import statistics
+import subprocess
+import sys
+import venv
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"

@@ -13,9 +13,9 @@ import numpy as np
 from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from gim import files
 from gim.agent import Agent, Task, agents
 from gim.convert import from_gymnasium
+from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.runs import Callback, Run, Runs
@@ -59,11 +59,11 @@ def run(
     if resume is not None:
         if agent is not None or world is not None or seeds is not None:
             raise ValueError("resume= goes on with its own agent, world and seed: give it alone")
-        paused = resume if isinstance(resume, Run) else load_run(resume)
+        paused = resume if isinstance(resume, Run) else load(resume, "run")
         return _warned(paused.go(callback))
     if agent is None or world is None:
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
-    agent, world = agents.make(agent), world_of(world)
+    agent, world = agents.make(agent), world_of(world, horizon)
     if not isinstance(agent, Agent):
         raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
     if seeds is None:
@@ -100,12 +100,6 @@ def prepare(
     return Run(agent, world, mdp, task, episodes, seed)
 
 
-def load_run(path: str | Path) -> Run:
-    """Read a saved run, finished or paused."""
-    saved = files.load(path, "run")
-    return unpack_run(saved.arrays, saved.meta)
-
-
 def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     if "world" in meta:
@@ -113,9 +107,12 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
         packed = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         world: Any = TabularMDP.unpack(packed, meta["world"])
     else:
-        world = gymnasium.make(meta["env"]["id"], **meta["env"]["kwargs"])
+        name = meta["env"]["id"]
+        if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
+            raise ValueError(f"the run's environment {name!r} is not registered: import it first")
+        world = gymnasium.make(name, **meta["env"]["kwargs"])
     agent = agents.make(meta["agent"])
-    run = prepare(agent, world, arrays["returns"].size, meta["seed"], meta["horizon"])
+    run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"])
     return run.unpack(arrays, meta)
 
 

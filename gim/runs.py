@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
+from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild
@@ -174,7 +172,7 @@ class Run:
             self._driver.advance(self.memory, self.clock, self._returns, budget=0)
         self._begin()
         budget = 1024
-        with _interrupts() as interrupted:
+        with interrupts() as interrupted:
             while not self.finished:
                 before, steps = time.perf_counter(), self.steps
                 wake = self._advance(budget)
@@ -218,7 +216,9 @@ class Run:
 
     def _think(self) -> None:
         episode, h, _, steps = map(int, self.clock.now)
-        self.mind.episode = episode - 1 if h == 0 and steps > 0 else episode  # that of the last step
+        self.mind.episode = (
+            episode - 1 if h == 0 and steps > 0 else episode
+        )  # that of the last step
         seconds = self.mind.seconds
         before, counted = time.perf_counter(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)
@@ -243,10 +243,11 @@ class Run:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
         arrays = {f"memory.{key}": value for key, value in flatten(self.memory).items()}
-        arrays |= {"returns": self._returns, "clock": self.clock.now, "total": self.clock.total}
+        arrays |= {"returns": self.returns, "clock": self.clock.now, "total": self.clock.total}
         meta: dict[str, Any] = {
             "agent": str(self.agent),
             "seed": self.seed,
+            "episodes": self.episodes,
             "horizon": self.task.H,
             "thought": self._thought,
             "mind": {k: getattr(self.mind, k) for k in RECORD} | {"seconds": self.seconds},
@@ -268,7 +269,7 @@ class Run:
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         self.memory = rebuild(self.memory, saved)
-        self._returns[:] = arrays["returns"]
+        self._returns[: arrays["returns"].size] = arrays["returns"]
         self.clock.now[:], self.clock.total[:] = arrays["clock"], arrays["total"]
         for name in RECORD:
             setattr(self.mind, name, meta["mind"][name])
@@ -297,30 +298,6 @@ class Runs(list[Run]):
     def score(self) -> float:
         """The mean score."""
         return float(self.scores.mean())
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """Collect Ctrl-C in a list while inside; a second one is not held back.
-
-    A run must stop between two slices, never in the middle of a thought: only then does it go on
-    with the same bits.
-    """
-    caught: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield caught
-        return
-
-    def note(number: int, frame: Any) -> None:
-        if caught:
-            raise KeyboardInterrupt
-        caught.append(number)
-
-    before = signal.signal(signal.SIGINT, note)
-    try:
-        yield caught
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _spans(actions: NDArray, label: Callable[[int], str]) -> str:

@@ -161,7 +161,8 @@ class Progress:
         if self.tty and (now - self.shown >= REFRESH or not self.drawn):
             self.shown = now
             self.seen.append((now, done))
-            self._draw(self._line(done, extra, now, _columns(self.stream) - len(CONTROL_C) - 1))
+            room = max(_columns(self.stream) - len(CONTROL_C) - 1, 0)
+            self._draw(self._line(done, extra, now, room), room)
         elif not self.tty and now - self.shown >= SPARSE:
             self.shown = now
             self.seen.append((now, done))
@@ -191,7 +192,7 @@ class Progress:
                 return f"{label}{tail}"
             if room >= 5:
                 return f"{label}{self._bar(share, min(room, 40))} {tail}"
-        return percent.strip()[: max(width, 0)]
+        return percent.strip()[:width]
 
     def _bar(self, share: float, width: int) -> str:
         if not self.blocks:
@@ -199,9 +200,9 @@ class Progress:
         full, part = divmod(int(share * width * 8), 8)
         return ("█" * full + EIGHTHS[part] * (part > 0)).ljust(width)
 
-    def _draw(self, line: str) -> None:
+    def _draw(self, line: str, room: int) -> None:
         width = width_of(line)
-        self._write("\r" + line + " " * max(0, self.drawn - width))
+        self._write("\r" + line + " " * max(0, min(self.drawn, room) - width))
         self.drawn = width
 
     def _write(self, text: str) -> None:

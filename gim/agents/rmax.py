@@ -29,6 +29,7 @@ from gim.inference.belief import (
     mean_rewards,
     new_belief,
     observe,
+    with_loops,
     with_room,
 )
 from gim.jit import hot
@@ -47,7 +48,7 @@ class Memory(NamedTuple):
     belief: Belief
     known: Known  # rho_known means here: every action of the state is known
     choices: Choices  # who wins a tie
-    wakes: NDArray[np.int64]  # [1] the news that call for a new plan
+    plan: NDArray[np.int64]  # [2] the news that call for a new plan; whether they came
     policy: NDArray[np.int64]  # [H, S] for known states
 
 
@@ -79,20 +80,20 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     if belief.counts.n[s, a] < known.m[0]:
         full = observe(belief, s, a, r, t, end)
     news = update_known(known, belief.counts, s, a, t, end == TERMINATED)
-    if news & memory.wakes[0] or due(belief):
+    if news & memory.plan[0]:
+        memory.plan[1] = True
+    if memory.plan[1] or due(belief):
         return THINK
     return GROW if full else GO_ON
 
 
 @dataclass(frozen=True)
 class RMax(Agent, name="rmax"):
-    """Unknown pairs (fewer than m visits) count as the best there is; a plan per pair known."""
+    """What was met fewer than m times counts as the best there is; a plan per state known."""
 
     m: Annotated[int, Within(1), "visits that make a pair known"] = 40
     r_max: LargestReward = None
-    plan_per: Annotated[str, OneOf("pair", "state"), "what must become known for a new plan"] = (
-        "pair"
-    )
+    plan_per: Annotated[str, OneOf("state", "pair"), "what must become known for a plan"] = "state"
     planner: Planner = "finite"
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
@@ -102,15 +103,15 @@ class RMax(Agent, name="rmax"):
 
     @classmethod
     def authors(cls, task: str) -> RMax:
-        """As in the published code of GIM on one of the paper's tasks: R_max = 1, its planner."""
+        """As in the code published with the paper, on one of its tasks: R_max = 1, its planner."""
         m = {"synthetic": 50, "gridworld": 20, "casinoland": 10, "riverswim": 50}
         if task not in m:
             raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
         planner = "lookahead" if task == "synthetic" else "discounted"
-        return cls(m=m[task], r_max=1.0, planner=planner)
+        return cls(m=m[task], r_max=1.0, plan_per="pair", planner=planner)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
-        """Nothing known."""
+        """Nothing known, but what a model learned elsewhere stands for."""
         largest_reward(task, self.r_max)  # complain now rather than later
         belief = new_belief(task, self.infer)
         known = new_known(task.available, self.m, rho=1.0)
@@ -119,31 +120,63 @@ class RMax(Agent, name="rmax"):
             belief=belief,
             known=known,
             choices=new_choices(task.available, 0.0, rng),
-            wakes=np.array([END + (PAIR if self.plan_per == "pair" else STATE)]),
+            plan=np.array([END + (STATE if self.plan_per == "state" else PAIR), True]),
             policy=np.zeros((task.H, task.S), np.int64),
         )
 
     def think(self, memory: Memory, mind: Mind) -> None:
-        """Plan with what is known; what is inferred well enough counts as known."""
+        """Plan with what is known; pairs that are inferred well enough count as known."""
         belief, known = memory.belief, memory.known
         r_max = largest_reward(mind.task, self.r_max)
-        before = known.mask.copy()
-        least = r_max if mind.task.reward_range is None else mind.task.reward_range[0]
-        changed = infer_when_due(belief, self.infer, mind, (min(least, r_max), r_max))
-        if self.infer is not None:
+        if infer_when_due(belief, self.infer, mind, (_least(mind.task, r_max), r_max)):
             n = belief.counts.n + belief.prior.n0
             review(known, belief.counts._replace(n=n), belief.terminal)
+        elif not memory.plan[1]:
+            return
         with mind.timed("planning"):
-            model = self._optimistic_model(memory, r_max, mind.task.H)
+            model = optimistic_model(belief, known, r_max, mind.task.H)
             memory.policy[:] = best_policy(model, self.planner, self.gamma)[:, :-1]
+        memory.plan[1] = False
         mind.plans += 1
         met = belief.counts.n.any(axis=1)
         if met.any() and known.rho_known[met].all():
             mind.explored_at = mind.episode
 
-    def _optimistic_model(self, memory: Memory, r_max: float, H: int) -> Model:
-        """The known pairs as estimated; the others lead to a last state, the heaven."""
-        belief, known = memory.belief, memory.known
-        S, A = known.mask.shape
-        seen = evidence(belief)
-        P, r = divided(seen.N, seen.n), mean_rewards(seen, r_max)
+    def grow(self, memory: Memory) -> Memory:
+        """Make room for more triples."""
+        return memory._replace(belief=with_room(memory.belief))
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """The policy [H, S]; in a state that is not known, the action to be tried next."""
+        states = range(len(memory.known.rho_known))
+        tried = [wander(memory, s) for s in states]
+        return np.where(memory.known.rho_known, memory.policy, tried)
+
+    def model(self, memory: Memory, task: Task) -> LearnedModel:
+        """What was counted and inferred."""
+        return believed_model(memory.belief, task, self.m)
+
+
+def optimistic_model(belief: Belief, known: Known, r_max: float, H: int) -> Model:
+    """The known pairs as estimated; all others lead to one more state, a heaven that pays r_max."""
+    S, A = known.mask.shape
+    seen = evidence(belief)
+    unknown = known.available & ~known.mask
+    P = divided(seen.N, np.where(known.mask, seen.n, 0.0))
+    r = np.where(known.mask, mean_rewards(seen, r_max), r_max)
+    ends = known.available & known.terminal[:, None]
+    P, r[ends] = with_loops(P, np.flatnonzero(ends), A), 0.0
+    if sparse.issparse(P):
+        out = sparse.csr_array(unknown.reshape(-1, 1).astype(np.float64))
+        heaven = sparse.block_array([[P, out], [None, np.ones((A, 1))]], format="csr")
+    else:
+        heaven = np.zeros((S + 1, A, S + 1))
+        heaven[:S, :, :S] = P
+        heaven[:S, :, S] = unknown
+        heaven[S, :, S] = 1.0
+    rows = np.vstack([known.available, np.ones((1, A), bool)])
+    return Model(heaven, np.vstack([r, np.full((1, A), r_max)]), rows, H)
+
+
+def _least(task: Task, r_max: float) -> float:
+    return r_max if task.reward_range is None else min(r_max, task.reward_range[0])

@@ -1,13 +1,66 @@
-"""temp"""
+"""Make completed numbers probabilities: the nearest point of the simplex, exactly.
+
+The Euclidean projection of p is max(p - tau, 0) with the one tau that makes the sum 1. Michelot's
+algorithm (1986) finds it without sorting: take tau as if every entry stayed, drop the entries at or
+below it, and repeat with what is left until nothing drops. A few passes do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gim.jit import entry
 
 
-def project_simplex(P):
-    S = P.shape[-1]
-    u = -np.sort(-P, axis=-1)
-    c = np.cumsum(u, -1) - 1
-    k = np.arange(1, S + 1)
-    n = (u - c / k > 0).sum(-1, keepdims=True)
-    th = np.take_along_axis(c, n - 1, -1) / n
-    return np.maximum(P - th, 0)
+def project_simplex(
+    P: ArrayLike, unseen: ArrayLike | None = None, instead: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """Replace each row by the nearest probability distribution.
+
+    Args:
+        P: [..., S]: the last axis becomes a distribution.
+        unseen: [...] bool: rows that no data stand behind (the actions of a state never seen, of
+            which completion can say nothing); they are not projected.
+        instead: the distribution [S] of those rows; uniform unless given.
+
+    Returns:
+        A new array of the shape of P.
+
+    Example:
+        >>> project_simplex([[0.5, 0.7, -0.1], [0.0, 0.0, 0.0]], unseen=[False, True])
+        array([[0.4       , 0.6       , 0.        ],
+               [0.33333333, 0.33333333, 0.33333333]])
+    """
+    projected = np.array(P, dtype=np.float64, order="C")
+    if projected.ndim == 0 or projected.shape[-1] == 0:
+        raise ValueError(f"P has shape {projected.shape}: its last axis must hold the next states")
+    if not np.isfinite(projected).all():
+        place = np.argwhere(~np.isfinite(projected))[0].tolist()
+        raise ValueError(f"P{place} is {projected[tuple(place)]}: only finite numbers have a place")
+    _project(projected.reshape(-1, projected.shape[-1]))
+    if unseen is not None:
+        S = projected.shape[-1]
+        rows = np.broadcast_to(np.asarray(unseen, dtype=bool), projected.shape[:-1])
+        projected[rows] = np.full(S, 1 / S) if instead is None else instead
+    return projected
+
+
+@entry
+def _project(rows: Any) -> None:
+    for n in range(rows.shape[0]):
+        row = rows[n]
+        tau, kept = -np.inf, -1
+        while True:
+            total, above = 0.0, 0
+            for i in range(row.size):
+                if row[i] > tau:
+                    total += row[i]
+                    above += 1
+            if above == kept:
+                break
+            tau, kept = (total - 1) / above, above
+        for i in range(row.size):
+            row[i] = max(row[i] - tau, 0.0)

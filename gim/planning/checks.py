@@ -27,8 +27,15 @@ def checked_discount(discount: float) -> float:
     """A discount is in [0, 1)."""
     if not 0 <= discount < 1:
         raise ValueError(
-            f"discount {discount} is not in [0, 1): for undiscounted values plan over a horizon"
+            f"discount {discount} is not in [0, 1): without discounting, give a horizon instead"
         )
+    return float(discount)
+
+
+def checked_weight(discount: float) -> float:
+    """A discount over a horizon is in [0, 1]."""
+    if not 0 <= discount <= 1:
+        raise ValueError(f"discount {discount} is not in [0, 1]: over a horizon 1 means none")
     return float(discount)
 
 
@@ -53,28 +60,26 @@ def checked_values(name: str, values: Any, S: int) -> Floats:
 def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Floats:
     """A policy is actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
 
-    It is stationary if the horizon is None. Given for one step of a horizon, it holds for all.
+    Without a horizon (None) it is the same for all steps: [S] or [S, A].
     """
     pi = np.asarray(policy)
     if pi.dtype.kind in "iu":
-        return _checked_actions(mdp, _over(horizon, pi.astype(np.int64), (mdp.S,)))
+        _check_shape("actions", pi, (mdp.S,), horizon)
+        return _checked_actions(mdp, pi.astype(np.int64))
     if pi.dtype.kind == "f":
-        both = (mdp.S, mdp.A)
-        return _checked_probabilities(mdp, _over(horizon, pi.astype(np.float64), both))
+        _check_shape("probabilities", pi, (mdp.S, mdp.A), horizon)
+        return _checked_probabilities(mdp, pi.astype(np.float64))
     raise TypeError(
         f"a policy of dtype {pi.dtype} is neither actions (int [S] or [H, S]) "
         "nor probabilities (float [S, A] or [H, S, A])"
     )
 
 
-def _over(horizon: int | None, pi: NDArray, one: tuple[int, ...]) -> NDArray:
-    if pi.shape == one:
-        return pi if horizon is None else np.broadcast_to(pi, (horizon, *one))
-    if horizon is not None and pi.shape == (horizon, *one):
-        return pi
-    what = "actions" if pi.dtype.kind == "i" else "probabilities"
-    fits = f"{one}" if horizon is None else f"{one} or {(horizon, *one)}"
-    raise ValueError(f"a policy of {what} has shape {pi.shape}, not {fits}")
+def _check_shape(what: str, pi: NDArray, one: tuple[int, ...], horizon: int | None) -> None:
+    fits = [one] if horizon is None else [one, (horizon, *one)]
+    if pi.shape not in fits:
+        wanted = " or ".join(map(str, fits))
+        raise ValueError(f"a policy of {what} has shape {pi.shape}, not {wanted}")
 
 
 def _checked_actions(mdp: Dynamics, pi: Ints) -> Ints:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import difflib
-from dataclasses import replace
-from typing import Any
 
-from gim.planning.checks import checked_max_iter
+from gim.planning.checks import checked_horizon, checked_max_iter
 from gim.planning.discounted import (
     MAX_ITER,
     modified_policy_iteration,
@@ -16,10 +14,57 @@ from gim.planning.discounted import (
 from gim.planning.finite import backward_induction
 from gim.planning.plan import Dynamics, Plan
 
+DISCOUNTED = {
+    "value_iteration": value_iteration,
+    "modified_policy_iteration": modified_policy_iteration,
+    "policy_iteration": policy_iteration,
+}
+METHODS = ("auto", "backward_induction", *DISCOUNTED)
 
-def auto(mdp: Dynamics, discount: float, tolerance: float = 1e-8, max_iter: int = MAX_ITER, patience: int=100) -> Plan:
-    first = modified_policy_iteration(mdp, discount, tolerance, min(patience, max_iter))
-    if first.converged or first.iterations == max_iter:
-        return first
-    second = policy_iteration(mdp, discount, tolerance, max_iter - first.iterations, v0=first.v)
-    return replace(second, iterations=first.iterations + second.iterations)
+
+def plan(
+    mdp: Dynamics,
+    discount: float | None = None,
+    horizon: int | None = None,
+    tolerance: float = 1e-8,
+    method: str = "auto",
+    max_iter: int | None = None,
+) -> Plan:
+    """The optimal plan, by the fastest method: over a horizon, or without end if discounted.
+
+    Args:
+        mdp: the MDP.
+        discount: the weight of each step against the one before. With a discount and no horizon
+            there is no end: q [S, A], v [S], policy [S].
+        horizon: H, the number of steps: q [H, S, A], v [H, S], policy [H, S]. If neither is given
+            it is the MDP's own.
+        tolerance: without an end, how far a value may be from the optimum's.
+        method: "auto", "backward_induction", "value_iteration", "modified_policy_iteration" or
+            "policy_iteration"; the last three take the MDP's own discount if none is given.
+        max_iter: the largest number of sweeps over all pairs.
+
+    Example:
+        >>> import gim
+        >>> mdp = gim.make("riverswim")
+        >>> gim.plan(mdp).policy.shape, gim.plan(mdp, discount=0.95).policy
+        ((20, 6), array([1, 1, 1, 1, 1, 1]))
+    """
+    if method not in METHODS:
+        close = difflib.get_close_matches(str(method), METHODS, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(METHODS)}"
+        raise ValueError(f"unknown method {method!r}: {hint}")
+    if method == "auto":
+        endless = discount is not None and horizon is None
+        # It gives way to direct solves where it is slow, and was never far behind any other.
+        method = "modified_policy_iteration" if endless else "backward_induction"
+    if method == "backward_induction":
+        H = checked_horizon(mdp.horizon if horizon is None else horizon)
+        if max_iter is not None and checked_max_iter(max_iter) < H:
+            raise ValueError(f"{H} steps take {H} sweeps, more than max_iter {max_iter}: raise it")
+        return backward_induction(mdp, H, 1.0 if discount is None else discount)
+    if horizon is not None:
+        raise ValueError(f"{method} has no horizon: leave it out, or use backward_induction")
+    if discount is None and (discount := mdp.discount) is None:
+        raise ValueError(f"{method} needs a discount: pass discount=0.95, or another below 1")
+    limit = MAX_ITER if max_iter is None else max_iter
+    return DISCOUNTED[method](mdp, discount, tolerance, limit)

@@ -13,6 +13,7 @@ tolerance below that cannot be promised; the loop then stops there, and `error` 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -27,7 +28,7 @@ from gim.planning.checks import (
     checked_values,
 )
 from gim.planning.evaluation import solve_policy
-from gim.planning.plan import Dynamics, Plan
+from gim.planning.plan import Dynamics, Ints, Plan
 
 MAX_ITER = 100_000
 SPARSE_SOLVE = 5_000  # with more states than this a sparse solve may fill all memory
@@ -107,7 +108,7 @@ class _Desk:
         self.rounding = 0.0  # how far rounding may take each entry of best
         self.patience = _patience(mdp)
         self._contraction = _contraction(mdp, discount)
-        self._terms = np.sqrt(sweeps.longest_row(mdp)) + 4
+        self._terms = math.sqrt(sweeps.longest_row(mdp)) + 4
 
     def sweep(self) -> None:
         """One Bellman sweep from v."""
@@ -120,7 +121,7 @@ class _Desk:
         """A sweep from v = 0, which needs no transitions."""
         self._back_up(self.pairs[:0])
 
-    def _back_up(self, pairs: sweeps.Ints) -> None:
+    def _back_up(self, pairs: Ints) -> None:
         mdp = self.mdp
         back_up = sweeps.back_up_csr if isinstance(self.rows, tuple) else sweeps.back_up_dense
         self.low, self.high, largest = back_up(
@@ -138,14 +139,13 @@ class _Desk:
     def error(self) -> float:
         """A bound on |best - V*|."""
         c = self._contraction
-        return (c * self.change + self.rounding) / (1 - c) if c < 1 else np.inf
+        return (c * self.change + self.rounding) / (1 - c) if c < 1 else math.inf
 
     @property
     def enough(self) -> float:
         """The change that meets the tolerance."""
         c = self._contraction
-        return self.tolerance * (1 - c) / c if c > 0 else np.inf
-
+        return self.tolerance * (1 - c) / c if c > 0 else math.inf
 
     @property
     def done(self) -> bool:
@@ -161,7 +161,8 @@ def _leap(desk: _Desk) -> None:
 def _follow(desk: _Desk) -> None:
     if desk.slow >= desk.patience:
         desk.slow = 0
-        return _solve(desk)
+        _solve(desk)
+        return
     _leap(desk)
     # The first policy looks at rewards only: it is not worth more than a glance.
     times = desk.mdp.A + 5 if desk.iterations else 2

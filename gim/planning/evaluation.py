@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.sparse.linalg import spsolve
 
-from gim.planning.checks import checked_discount, checked_horizon, checked_policy
+from gim.planning.checks import (
+    checked_discount,
+    checked_horizon,
+    checked_policy,
+    checked_weight,
+)
 from gim.planning.plan import Dynamics, Floats, Ints
 from gim.planning.sweeps import pairs_of
 
@@ -22,45 +27,46 @@ def evaluate(
     horizon: int | None = None,
     discount: float | None = None,
 ) -> Floats:
-    """Value of a policy in each state, without simulation.
+    """Value of a policy in each state, exactly: no simulation.
 
     Args:
         mdp: the MDP.
         policy: actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
-        horizon: H, the number of steps; the MDP's own if None. Not with a discount.
-        discount: if given, the value is discounted, of steps without end, and solved for.
+        horizon: H, the number of steps; the MDP's own if None and there is no discount.
+        discount: the weight of each step against the one before. Without a horizon there is no
+            end, the policy is stationary, and its value is found by a direct solve.
 
     Returns:
-        [H, S], row h with H - h steps to go; with a discount [S].
+        Over a horizon [H, S], row h with H - h steps to go; without [S].
     """
-    if discount is not None:
-        if horizon is not None:
-            raise ValueError("give a horizon or a discount, not both")
+    if discount is not None and horizon is None:
         pi = checked_policy(mdp, policy, None)
         return solve_policy(mdp, pi, checked_discount(discount))
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     pi = checked_policy(mdp, policy, H)
+    weight = 1.0 if discount is None else checked_weight(discount)
+    same = _under(mdp, pi) if _is_stationary(pi) else None
     v = np.zeros((H + 1, mdp.S))
-    for h in range(H - 1, -1, -1):
-        P, r = _under(mdp, pi[h])
-        v[h] = r + P @ v[h + 1]
+    for h in reversed(range(H)):
+        P, r = same or _under(mdp, pi[h])
+        v[h] = r + weight * (P @ v[h + 1])
     return v[:H]
 
 
 def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None) -> Floats:
     """Probability that each pair is played at each step of an episode, [H, S, A].
 
-    Arguments are those of `evaluate`. Each step sums to 1, the whole to H.
+    The arguments are those of `evaluate`. Each step sums to 1, the whole to H.
     """
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     pi = checked_policy(mdp, policy, H)
-    if pi.ndim == 2:
-        pi = np.eye(mdp.A)[pi]
+    stationary = _is_stationary(pi)
+    chances = np.eye(mdp.A)[pi] if pi.dtype.kind == "i" else pi
     P = flat(mdp)
     visits = np.empty((H, mdp.S, mdp.A))
     here = mdp.start
     for h in range(H):
-        visits[h] = here[:, None] * pi[h]
+        visits[h] = here[:, None] * (chances if stationary else chances[h])
         here = visits[h].reshape(-1) @ P
     return visits
 
@@ -91,10 +97,14 @@ def _under(mdp: Dynamics, pi: Ints | Floats) -> tuple[Any, Floats]:
     """Transitions [S, S] and rewards [S] under one step of a policy."""
     S, A, P = mdp.S, mdp.A, flat(mdp)
     if pi.ndim == 1:
-        pairs = pairs_of(pi, A)
+        pairs = pairs_of(pi.astype(np.int64, copy=False), A)
         return P[pairs], mdp.rewards.reshape(-1)[pairs]
     r = (pi * mdp.rewards).sum(axis=1)
     if sparse.issparse(P):
         parts = (pi.reshape(-1), np.arange(S * A), np.arange(0, S * A + 1, A))
         return sparse.csr_array(parts, shape=(S, S * A)) @ P, r
     return np.matmul(pi[:, None, :], mdp.transitions)[:, 0], r
+
+
+def _is_stationary(pi: Ints | Floats) -> bool:
+    return pi.ndim == (1 if pi.dtype.kind == "i" else 2)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from gim.jit import bind, hot
-from gim.planning.checks import checked_horizon
+from gim.planning.checks import checked_horizon, checked_weight
 from gim.planning.plan import Bools, Dynamics, Floats, Ints, Plan
 from gim.planning.sweeps import (
     EPS,
@@ -32,7 +32,15 @@ def add_bonus(q: Any, bonus: Any, ceiling: float) -> None:
 
 
 def _induct(
-    P: Any, r: Any, available: Any, discount: float, bonus: Any, ceiling: Any, q: Any, v: Any, pi: Any
+    P: Any,
+    r: Any,
+    available: Any,
+    discount: float,
+    bonus: Any,
+    ceiling: Any,
+    q: Any,
+    v: Any,
+    pi: Any,
 ) -> None:
     H, S, A = q.shape
     pairs = np.arange(S * A)
@@ -62,12 +70,11 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
         `error` bounds that. Dense and sparse MDPs give the same bits.
     """
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
-    if not 0 <= discount <= 1:
-        raise ValueError(f"discount {discount} is not in [0, 1]: 1 means none")
+    weight = checked_weight(discount)
     q = np.empty((H, mdp.S, mdp.A))
     v = np.empty((H + 1, mdp.S))
     policy = np.empty((H, mdp.S), np.int64)
-    _into(mdp.transitions, mdp.rewards, mdp.available, float(discount), None, None, q, v, policy)
+    _into(mdp.transitions, mdp.rewards, mdp.available, weight, None, None, q, v, policy)
     # A sum of n terms is off by less than n eps of what it adds up, and so is each step's.
     error = H * (longest_row(mdp) + 2) * EPS * float(np.abs(mdp.rewards).max() + np.abs(v).max())
     return Plan(q, v[:H], policy, H, error, "backward_induction", converged=True)
@@ -130,7 +137,9 @@ def _into(
 ) -> None:
     # Compiled code does not look at bounds, so this does.
     H, S, A = q.shape
-    if not (v.shape == (H + 1, S) and policy.shape == (H, S) and r.shape == available.shape == (S, A)):
+    if not (
+        v.shape == (H + 1, S) and policy.shape == (H, S) and r.shape == available.shape == (S, A)
+    ):
         raise ValueError(
             f"q {q.shape}, v {v.shape}, policy {policy.shape}, r {r.shape} and available "
             f"{available.shape} do not fit: they are [H, S, A], [H + 1, S], [H, S], [S, A], [S, A]"

@@ -114,11 +114,8 @@ def _sweep(
     return longest, list(zip(upper.tolist(), targets.tolist(), strict=True))
 
 
-def _solve(
-    mdp: Dynamics, P: sparse.csr_array, target: int, hops: Ints, tolerance: float
-) -> float:
+def _solve(mdp: Dynamics, P: sparse.csr_array, target: int, hops: Ints, tolerance: float) -> float:
     """The longest of the fastest ways to one target."""
-    states = np.arange(mdp.S)
     closed = np.where(mdp.available, 0.0, np.inf)
     policy = _fewest_steps(mdp, P, hops)
     farthest = 0.0

@@ -34,6 +34,10 @@ class Dynamics(Protocol):
         """H, the number of steps of an episode."""
 
     @property
+    def discount(self) -> float | None:
+        """For whoever asks for a discounted method without naming a discount."""
+
+    @property
     def transitions(self) -> Any:
         """p(s'|s,a): an array [S, A, S], or a `csr_array` with the row of (s, a) at s*A + a."""
 

@@ -13,7 +13,8 @@ from scipy import sparse
 
 from gim.agent import Agent, agents
 from gim.jit import plain
-from gim.launch import load_run, prepare
+from gim.launch import prepare
+from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.memory import flatten
 from gim.runs import Run
@@ -82,7 +83,7 @@ def _resumed(agent: Agent, world: TabularMDP, episodes: int, seed: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         run.save(path)
-        return load_run(path).go()
+        return load(path, "run").go()
 
 
 def _same(a: Run, b: Run, what: str) -> None:

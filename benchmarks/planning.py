@@ -1,0 +1,171 @@
+"""Planning without end, against QuantEcon's DiscreteDP and mdpsolver at equal measured error.
+
+    python -m benchmarks.planning
+
+Each peer is given many settings. For each error asked for, the fastest of those that met it counts:
+measured, in the largest entry, against the exact value of the optimal policy. Ours is one call,
+``gim.plan(mdp, discount=..., tolerance=error)``. Conversion of inputs is not counted. The random
+MDPs are those with a target; the slow grid stands for the record.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+import gim
+from benchmarks.common import BATCH_SECONDS, REPEATS, machine, median_seconds, run_peer, table
+from gim.planning import evaluate
+
+SIZES = ((50, 40), (500, 20), (2000, 10))
+DISCOUNTS = (0.95, 0.99)
+ERRORS = (1e-4, 1e-8)
+TARGET = 1.1  # our time over that of the best peer
+SMALL = 100  # up to this many states the peers' slow methods are tried too
+
+Settings = list[dict[str, Any]]
+
+
+def dense_mdp(S: int, A: int) -> gim.TabularMDP:
+    """Rows drawn uniformly from the simplex, rewards from [0, 1]."""
+    rng = np.random.default_rng(S)
+    P = rng.dirichlet(np.ones(S), (S, A))
+    return gim.TabularMDP(P, rng.random((S, A)), name=f"random ({S}, {A})")
+
+
+def slow_grid(side: int) -> gim.TabularMDP:
+    """A grid with slips and a reward in one corner, stored sparse: it mixes slowly."""
+    cells = np.arange(side * side)
+    i, j = np.divmod(cells, side)
+    moves = ((0, 1), (1, 0), (0, -1), (-1, 0))
+    after = [np.clip(i + di, 0, side - 1) * side + np.clip(j + dj, 0, side - 1) for di, dj in moves]
+    P = sparse.lil_array((cells.size * 4, cells.size))
+    for a in range(4):
+        for turn, chance in ((0, 0.8), (1, 0.1), (3, 0.1)):
+            for s in cells:
+                P[s * 4 + a, after[(a + turn) % 4][s]] += chance
+    r = np.full((cells.size, 4), -0.04)
+    r[-1] = 1
+    return gim.TabularMDP(P.tocsr(), r, name=f"grid {side}x{side}")
+
+
+def quantecon_settings(S: int, _r: Any) -> Settings:
+    modified = [
+        {"method": "mpi", "k": k, "epsilon": e, "max_iter": 100_000}
+        for k in (3, 5, 10, 20)
+        for e in ERRORS
+    ]
+    slow = [{"method": "vi", "epsilon": e, "max_iter": 100_000} for e in ERRORS]
+    return [*modified, {"method": "pi", "max_iter": 10_000}, *(slow if S <= SMALL else [])]
+
+
+def mdpsolver_settings(_S: int, r: Any) -> Settings:
+    # Without a start of its own it goes on from its last solution.
+    start = {"initValueVector": r.max(axis=1).tolist()}
+    return [
+        {"algorithm": algorithm, "update": update, "tolerance": e, "parIterLim": limit, **start}
+        for algorithm, limit in (("mpi", 10), ("mpi", 100), ("pi", 100), ("vi", 100))
+        for update in ("standard", "gs")
+        for e in ERRORS
+    ]
+
+
+PEERS = {"quantecon": quantecon_settings, "mdpsolver": mdpsolver_settings}
+
+
+def exact_values(mdp: gim.TabularMDP, discount: float) -> Any:
+    """Values of the optimal policy by a direct solve: plain policy iteration, no code of ours."""
+    P, S = mdp.rows(), mdp.S
+    policy, last = mdp.rewards.argmax(axis=1), None
+    while last is None or (policy != last).any():
+        pairs = np.arange(S) * mdp.A + policy
+        system = np.eye(S) - discount * P[pairs].toarray()
+        v = np.linalg.solve(system, mdp.rewards.reshape(-1)[pairs])
+        q = mdp.rewards + discount * (P @ v).reshape(S, mdp.A)
+        better = q.max(axis=1) > v + 1e-10
+        last, policy = policy, np.where(better, q.argmax(axis=1), policy)
+    return v
+
+
+def save(mdp: gim.TabularMDP, discount: float, file: Path) -> None:
+    P = mdp.transitions
+    parts = {"data": P.data, "indices": P.indices, "indptr": P.indptr} if mdp.sparse else {"P": P}
+    np.savez(file, r=mdp.rewards, discount=discount, **parts)
+
+
+def peer_times(mdp: gim.TabularMDP, discount: float, truth: Any) -> dict[str, list[Any]]:
+    """Each peer's (seconds, measured error, setting) for all of its settings."""
+    times = {}
+    with tempfile.TemporaryDirectory() as folder:
+        problem, values, asked = (Path(folder) / f for f in ("p.npz", "v.npz", "s.json"))
+        save(mdp, discount, problem)
+        for peer, settings_for in PEERS.items():
+            settings = settings_for(mdp.S, mdp.rewards)
+            order = {"settings": settings, "repeats": REPEATS, "batch_seconds": BATCH_SECONDS}
+            asked.write_text(json.dumps(order))
+            seconds = run_peer(peer, f"{peer}_plan.py", str(problem), str(values), str(asked))
+            with np.load(values) as found:
+                errors = [np.abs(found[str(i)] - truth).max() for i in range(len(settings))]
+            times[peer] = list(zip(seconds, errors, settings, strict=True))
+    return times
+
+
+def fastest(times: list[Any], error: float) -> tuple[float, str]:
+    """The least seconds of a setting that met the error, and its name."""
+    met = [(seconds, setting) for seconds, e, setting in times if e <= error]
+    if not met:
+        return np.inf, "none"
+    seconds, setting = min(met, key=lambda one: one[0])
+    words = (setting.get(key) for key in ("method", "k", "algorithm", "update"))
+    return seconds, " ".join(str(word) for word in words if word is not None)
+
+
+def compare(mdp: gim.TabularMDP, discount: float) -> list[tuple[float, list[str]]]:
+    """For each error the ratio of our time to the best peer's, and the line of the table."""
+    truth = exact_values(mdp, discount)
+    assert (
+        np.abs(evaluate(mdp, gim.plan(mdp, discount).policy, discount=discount) - truth).max()
+        < 1e-7
+    )
+    times = peer_times(mdp, discount, truth)
+    lines = []
+    for error in ERRORS:
+        plan = gim.plan(mdp, discount=discount, tolerance=error)
+        measured = float(np.abs(plan.v - truth).max())
+        ours = median_seconds(lambda e=error: gim.plan(mdp, discount=discount, tolerance=e))
+        rivals = {peer: fastest(times[peer], error) for peer in PEERS}
+        ratio = ours / min(seconds for seconds, _ in rivals.values())
+        if measured > error:
+            ratio = np.inf
+        cells = [f"{1e3 * seconds:.3g} ({name})" for seconds, name in rivals.values()]
+        row = [mdp.name, f"{discount}", f"{error:.0e}", f"{measured:.0e}", f"{1e3 * ours:.3g}"]
+        lines.append((ratio, [*row, *cells, f"{ratio:.2f}"]))
+    return lines
+
+
+def main() -> int:
+    """Print the table; 1 if a target is missed."""
+    print(machine())
+    pins = (Path(__file__).parent / "peers" / f"{peer}.txt" for peer in PEERS)
+    print("against", ", ".join(_pin(file) for file in pins), flush=True)
+    lines = [line for S, A in SIZES for g in DISCOUNTS for line in compare(dense_mdp(S, A), g)]
+    record = [line for g in DISCOUNTS for line in compare(slow_grid(40), g)]
+    headings = ["MDP", "discount", "error", "ours", "ms", *(f"{p} ms" for p in PEERS), "ratio"]
+    print(table(headings, [cells for _, cells in [*lines, *record]]))
+    worst = max(ratio for ratio, _ in lines)
+    print(f"worst ratio on the random MDPs {worst:.2f}, target {TARGET}")
+    return int(worst > TARGET)
+
+
+def _pin(file: Path) -> str:
+    return next(line for line in file.read_text().split() if line.startswith(file.stem))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

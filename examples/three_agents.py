@@ -1,0 +1,31 @@
+"""Three agents on RiverSwim: what `make demo` shows.
+
+An agent must swim against the current to find the large reward; Q-learning settles for the small
+one.
+"""
+
+import gim
+from gim.terminal import table
+
+mdp = gim.make("riverswim")
+rows = []
+for agent in (gim.Optimal(), gim.QLearning(), gim.Random()):
+    runs = gim.run(agent, mdp, episodes=5000, seeds=range(20))
+    steps = sum(run.steps for run in runs)
+    seconds = sum(run.seconds["interacting"] for run in runs)
+    rows.append(
+        [
+            str(agent),
+            f"{runs.score:.3f}",
+            f"{runs.returns.mean():,.0f}",
+            f"{runs.returns[:, -500:].mean():,.0f}",
+            f"{steps / seconds / 1e6:.1f}",
+        ]
+    )
+
+print(f"RiverSwim: {mdp.S} states, {mdp.A} actions, H = {mdp.horizon}; 5,000 episodes, 20 seeds")
+print(f"Exact optimum: {mdp.optimal_return():,.0f} an episode; random: {mdp.random_return():,.0f}\n")
+headers = ["agent", "score", "mean return", "last 500", "million steps/s"]
+print(table(rows, headers))
+print("\nThe optimal policy, by the step from which an action is taken:\n")
+print(gim.run("optimal", mdp, episodes=1).policy_table())
