@@ -55,25 +55,29 @@ def slow_grid(side: int) -> gim.TabularMDP:
     return gim.TabularMDP(P.tocsr(), r, name=f"grid {side}x{side}")
 
 
-def quantecon_settings(S: int, _r: Any) -> Settings:
+def quantecon_settings(mdp: gim.TabularMDP) -> Settings:
     modified = [
         {"method": "mpi", "k": k, "epsilon": e, "max_iter": 100_000}
         for k in (3, 5, 10, 20)
         for e in ERRORS
     ]
     slow = [{"method": "vi", "epsilon": e, "max_iter": 100_000} for e in ERRORS]
-    return [*modified, {"method": "pi", "max_iter": 10_000}, *(slow if S <= SMALL else [])]
+    return [*modified, {"method": "pi", "max_iter": 10_000}, *(slow if mdp.S <= SMALL else [])]
 
 
-def mdpsolver_settings(_S: int, r: Any) -> Settings:
+def mdpsolver_settings(mdp: gim.TabularMDP) -> Settings:
     # Without a start of its own it goes on from its last solution.
-    start = {"initValueVector": r.max(axis=1).tolist()}
-    return [
-        {"algorithm": algorithm, "update": update, "tolerance": e, "parIterLim": limit, **start}
-        for algorithm, limit in (("mpi", 10), ("mpi", 100), ("pi", 100), ("vi", 100))
-        for update in ("standard", "gs")
+    start = {"initValueVector": mdp.rewards.max(axis=1).tolist()}
+    updates = ("standard", "gs") if mdp.sparse or mdp.S <= SMALL else ("standard",)
+    modified = [
+        {"algorithm": "mpi", "update": u, "tolerance": e, "parIterLim": k, **start}
+        for u in updates
+        for k in (10, 100)
         for e in ERRORS
     ]
+    slow = [{"algorithm": "vi", "tolerance": e, **start} for e in ERRORS]
+    exact = {"algorithm": "pi", "tolerance": min(ERRORS), **start}
+    return [*modified, exact, *(slow if mdp.S <= SMALL else [])]
 
 
 PEERS = {"quantecon": quantecon_settings, "mdpsolver": mdpsolver_settings}
@@ -106,7 +110,7 @@ def peer_times(mdp: gim.TabularMDP, discount: float, truth: Any) -> dict[str, li
         problem, values, asked = (Path(folder) / f for f in ("p.npz", "v.npz", "s.json"))
         save(mdp, discount, problem)
         for peer, settings_for in PEERS.items():
-            settings = settings_for(mdp.S, mdp.rewards)
+            settings = settings_for(mdp)
             order = {"settings": settings, "repeats": REPEATS, "batch_seconds": BATCH_SECONDS}
             asked.write_text(json.dumps(order))
             seconds = run_peer(peer, f"{peer}_plan.py", str(problem), str(values), str(asked))

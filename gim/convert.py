@@ -153,7 +153,7 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
         return ours if wanted == ours.horizon else ours.with_(horizon=wanted)
     outcomes, ended = read_table(name, inner)
     if horizon is None and limit is None:
-        raise ValueError(f"{name} has no time limit: give one, from_gymnasium(env, horizon=100)")
+        raise ValueError(f"{name} has no time limit: give one, such as horizon=100")
     S, A = int(inner.observation_space.n), int(inner.action_space.n)
     start = np.asarray(inner.initial_state_distrib, float)
     terminal, extra = endings(outcomes, ended, start)

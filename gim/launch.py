@@ -14,7 +14,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
-from gim.convert import from_gymnasium
+from gim.convert import NoTable, from_gymnasium
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
@@ -133,9 +133,10 @@ def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
 
 def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
     """The exact model of an environment, if it has a table over the very same states."""
-    if not (hasattr(env.unwrapped, "P") or hasattr(env.unwrapped, "mdp")):
+    try:
+        mdp = from_gymnasium(env, horizon)
+    except NoTable:
         return None
-    mdp = from_gymnasium(env, horizon)
     return mdp if env.observation_space.n == mdp.S else None
 
 

@@ -9,7 +9,7 @@ from scipy import stats
 import gim
 from gim.envs import TabularEnv, make, tasks
 from gim.envs.factors import draw_basis, mu0_of, mu1_of, scaled_down, with_mu0, with_mu1
-from gim.jit import entry, plain
+from gim.jit import entry
 from gim.sampling import TERMINATED, begin, step
 
 IDS = (
@@ -40,9 +40,7 @@ BIG = tuple(name for name in tasks.names() if name != "table1")
 
 
 def test_every_task_is_registered():
-    assert tasks.names() == sorted(
-        name.lower() for name in ("Shared_Factors", *IDS) if name != "SharedFactors"
-    )
+    assert [name.replace("_", "") for name in tasks.names()] == [name.lower() for name in IDS]
     assert {f"gim/{name}-v0" for name in IDS} <= set(gymnasium.registry)
 
 
@@ -433,7 +431,7 @@ def test_the_environment_follows_the_model(word):
 @pytest.mark.parametrize("word", ["riverswim", f"gridworld:map={MAZE},terminal_goals=true"])
 def test_visits_agree_with_the_forward_pass(word):
     mdp = make(word)
-    visits = mdp.visits(mdp.uniform_policy())
+    visits = mdp.expected_visits(mdp.uniform_policy())
     exact = states_by_step(mdp)[:-1]
     alive = ~mdp.terminal
     assert visits.sum(axis=2)[:, alive] == pytest.approx(exact[:, alive], abs=1e-12)
@@ -461,7 +459,6 @@ def test_the_environment_draws_the_bits_of_the_compiled_kernels(noise):
         while not over:
             a = int(actions.integers(mdp.A))
             expected = step(mdp.world, s, a, rng)
-            assert plain(step)(mdp.world, s, a, np.random.default_rng(0))[2] in (0, TERMINATED)
             s, r, terminated, truncated, _ = env.step(a)
             assert (s, r, TERMINATED * terminated) == expected
             over = terminated or truncated
@@ -561,17 +558,9 @@ def test_pixels_show_the_agent_and_nothing_else_moves():
 
 @pytest.mark.parametrize("S", [1, 7, 500, 5000])
 def test_pictures_of_any_size(S):
-    P = np.zeros((S * 1, S)) if S < 600 else None
-    if P is not None:
-        P[:, 0] = 1
-        mdp = gim.TabularMDP(P.reshape(S, 1, S), np.zeros((S, 1)))
-    else:
-        outcomes = [(s, 0, (s + 1) % S, 1.0, float(s == 3)) for s in range(S)]
-        mdp = gim.from_outcomes(outcomes)
+    mdp = gim.from_outcomes([(s, 0, (s + 1) % S, 1.0, float(s == 3)) for s in range(S)])
     for mode in ("ansi", "rgb_array"):
         env = mdp.to_gymnasium(mode)
         env.reset(seed=0)
         frame = env.render()
-        assert len(frame) > 0
-        if mode == "rgb_array":
-            assert max(frame.shape) < 700
+        assert frame.startswith("[") if mode == "ansi" else max(frame.shape) < 700

@@ -107,7 +107,9 @@ class GIM(Agent, name="gim"):
         str, OneOf("visited", "known", "all"), "which rewards are data for the completion"
     ] = "visited"
     rows: Annotated[str, OneOf("project", "clip"), "how completed rows become p(.|s,a)"] = "project"
-    keep: Annotated[bool, "whether known pairs keep their own estimates"] = True
+    worth: Annotated[
+        float | None, Within(0), "visits a completed row is worth; none: known pairs take it too"
+    ] = 2.0
     strict: Annotated[bool, "also ask for rho/2 of the entries of every row and column"] = False
     patience: Annotated[
         int | None, Within(1, None), "steps without an unknown pair that end exploration"
@@ -117,7 +119,7 @@ class GIM(Agent, name="gim"):
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:
         """The paper's text to the letter; completed rows are projected, so that it is an MDP."""
         return cls(
-            m, rho, beta, **{"exploration": "curious", "rewards": "known", "keep": False} | more
+            m, rho, beta, **{"exploration": "curious", "rewards": "known", "worth": None} | more
         )
 
     @classmethod
@@ -132,7 +134,7 @@ class GIM(Agent, name="gim"):
             planner="lookahead" if task == "synthetic" else "discounted",
             rewards="all",
             rows="clip",
-            keep=False,
+            worth=None,
             strict=task != "synthetic",  # with it the published figures come out, there without
         )
 
@@ -153,7 +155,7 @@ class GIM(Agent, name="gim"):
         known = new_known(task.available, self.m, self.rho)
         if task.prior is not None:
             review(known, counts, task.prior.terminal)
-        patience = self.patience or max(10_000, 1_000 * S * A)
+        patience = self.patience or max(10_000, 100 * S * A)
         return Memory(
             counts=counts,
             known=known,
@@ -198,7 +200,7 @@ class GIM(Agent, name="gim"):
         if self.rho < 1 and not known.mask.all():
             with mind.timed("completing"):
                 done = complete(
-                    counts, known, self.completion, self.rewards, self.rows, self.keep, mind.rng
+                    counts, known, self.completion, self.rewards, self.rows, self.worth, mind.rng
                 )
             if done.blind.any():
                 mind.note(
@@ -220,9 +222,12 @@ class GIM(Agent, name="gim"):
         return (memory.P, memory.r) if memory.P.size else filled(memory.counts, memory.known)
 
     def _spread(self, known: Known) -> bool:
+        """Whether every row and column has rho/2 of its entries known, and one at least."""
         pairs = known.mask & known.available
-        rows, columns = pairs.mean(axis=1), pairs.mean(axis=0)
-        return bool(min(rows.min(), columns.min()) >= self.rho / 2)
+        return all(
+            (pairs.sum(axis=axis) >= max(1.0, self.rho * pairs.shape[axis] / 2)).all()
+            for axis in (0, 1)
+        )
 
     def policy(self, memory: Memory) -> NDArray[np.int64] | None:
         """The policy [H, S] once there is one."""

@@ -1,13 +1,14 @@
 """Planned walking: head for the nearest state that is not rho-known, by planning on what is known.
 
 In a state that is not rho-known it tries every action once, so that every reward is seen, and then
-does as Algorithm 1. In a rho-known state Algorithm 1 looks one
-step ahead, which on a chain is not far enough; planned walking follows the policy that reaches a
-state that is not rho-known soonest in the empirical model: it maximises the expectation of
-gamma^time. Where nothing open can be reached by what was seen, unknown pairs of rho-known states
-are the goal; where there are none of these either, exploration has stalled.
+does as Algorithm 1. In a rho-known state Algorithm 1 looks one step ahead, which on a chain is not
+far enough; planned walking follows the policy that is best at reaching a state that is not
+rho-known soon, in the empirical model: it maximises the expectation of gamma^time. An unknown pair
+of a rho-known state is a goal too, of less worth: where an open state is hardly ever reached, such
+pairs fill the share rho sooner. Where there are none of either, exploration has stalled.
 
-The way is planned anew whenever a state becomes rho-known; that is at most S times.
+The way is planned anew whenever a state becomes rho-known, at most S times, and when it has led
+nowhere for a while.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ class Planned(Exploration):
     """Algorithm 1 in open states; elsewhere the fastest known way to one (at most S plans)."""
 
     gamma: Annotated[float, Within(0, 0.9999), "discount per step on the way"] = 0.95
+    detour: Annotated[float, Within(0, 1), "worth of an unknown pair of a rho-known state"] = 0.5
 
     choose = staticmethod(choose)
     observe = staticmethod(observe)
@@ -88,22 +90,14 @@ class Planned(Exploration):
         return Walk(choices, favourites(choices, counts, known), tried, way)
 
     def plan(self, walk: Walk, counts: Counts, known: Known) -> bool:
-        """Find the way to open states, else to unknown pairs; False if there is neither."""
+        """Find the way to open states or unknown pairs; False if neither can be reached."""
         unknown = np.any(known.available & ~known.mask, axis=1)
         open_ = ~known.rho_known
-        far, way = self._way(counts, open_)
-        near, detour = self._way(counts, unknown)
-        detour[unknown] = HERE
-        walk.way[:] = np.where(far > 0, way, np.where(near > 0, detour, NONE))
-        visited = counts.n.any(axis=1)
-        return bool((visited & ((far > 0) | (near > 0))).any())
-
-    def _way(self, counts: Counts, goal: NDArray[np.bool_]) -> tuple[NDArray, NDArray[np.int64]]:
-        """Expected gamma^time to the goal and the action to take, both [S]."""
+        value = np.where(open_, 1.0, np.where(unknown, self.detour, 0.0))
+        walk.way[:] = np.where(unknown, HERE, NONE)
         N = sparse.csr_array(transitions(counts).reshape(counts.n.size, -1))
-        value, way = goal.astype(np.float64), np.full(goal.size, NONE)
-        soonest(N.indptr, N.indices, N.data, counts.n, goal, self.gamma, value, way)
-        return value, way
+        soonest(N.indptr, N.indices, N.data, counts.n, open_, self.gamma, value, walk.way)
+        return bool((value > 0)[counts.n.any(axis=1)].any())
 
 
 @entry
@@ -112,8 +106,8 @@ def soonest(
 ) -> None:
     """Value iteration, in place, on value(s) = max_a gamma * sum_s' p_hat(s'|s,a) value(s').
 
-    It starts from 0 off the goal and rises; it stops when no value rises by more than a thousandth
-    of itself, so it cannot stop before the furthest state that can reach the goal is reached.
+    It starts from what a state is worth itself and rises; it stops when no value rises by more than
+    a thousandth of itself, so not before the furthest state from which a goal can be reached.
     """
     S, A = n.shape
     for sweep in range(100 * S + 1000):

@@ -1,9 +1,9 @@
 """The walk of the code that the authors published, which is not quite Algorithm 1.
 
-In a state that is not rho-known the search for the most tried unknown action starts from a random
-action, which may be known already and then stays. In a rho-known state an action is scored by how
-often the same action is unknown where it leads, not by whether that state is not rho-known; that
-search starts from a random action too.
+Both searches start from a random action. In a state that is not rho-known that action may be known
+already, and then it stays; of actions tried equally often the one known in fewer states is taken.
+In a rho-known state an action is scored by how often the same action is unknown where it leads, not
+by whether that state is not rho-known.
 """
 
 from __future__ import annotations
@@ -33,6 +33,21 @@ def score(counts: Any, known: Any, s: int, a: int) -> float:
 
 
 @hot
+def visits(counts: Any, known: Any, s: int, a: int) -> int:
+    """n(s,a), which is not counted on once the pair is known."""
+    return min(counts.n[s, a], known.m[0])
+
+
+@hot
+def rarer(known: Any, a: int, b: int) -> bool:
+    """Whether action a is known in fewer states than b."""
+    more = 0
+    for s in range(known.mask.shape[0]):
+        more += int(known.mask[s, b]) - int(known.mask[s, a])
+    return more > 0
+
+
+@hot
 def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     """The published variant of Algorithm 1."""
     u, beta = rng.random(), walk.beta[0]
@@ -41,10 +56,11 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     best = pick(walk.actions, walk.n_actions, s, rng.random())
     for i in range(walk.n_actions[s]):
         a = walk.actions[s, i]
-        if not known.rho_known[s]:
-            better = not known.mask[s, a] and counts.n[s, a] > counts.n[s, best]
-        else:
+        if known.rho_known[s]:
             better = score(counts, known, s, a) > score(counts, known, s, best)
+        else:
+            more = visits(counts, known, s, a) - visits(counts, known, s, best)
+            better = (more > 0 and not known.mask[s, a]) or (more == 0 and rarer(known, a, best))
         if better:
             best = a
     return best

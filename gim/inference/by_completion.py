@@ -36,7 +36,7 @@ class ByCompletion(Inference):
         if known.pairs[0] < known.goal[0] or known.pairs[0] == frame.available.sum():
             return no_prior(S, A)
         done = complete(
-            counts, known, self.completion, rewards="visited", rows="project", keep=True, rng=rng
+            counts, known, self.completion, rewards="visited", rows="project", worth=np.inf, rng=rng
         )
         if not done.completed.converged:
             return no_prior(S, A)

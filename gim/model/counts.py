@@ -49,10 +49,10 @@ class Known(NamedTuple):
     goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
 
 
-def new_counts(S: int, A: int, dense_limit: int = DENSE_LIMIT) -> Counts:
-    """Nothing seen yet."""
+def new_counts(S: int, A: int) -> Counts:
+    """Nothing seen yet; dense or sparse by size."""
     size = S * A * S
-    dense = size <= dense_limit
+    dense = size <= DENSE_LIMIT
     capacity = size if dense else 1 << 12
     return Counts(
         n=np.zeros((S, A), np.int64),
@@ -117,7 +117,8 @@ def _ceil(x: float) -> int:
 def find(keys: Any, key: int) -> int:
     """The place of a key, or the free place where it belongs (linear probing)."""
     last = keys.size - 1  # a power of 2 less 1
-    place = ((key * 0x9E3779B97F4A7C1) >> 20) & last
+    mixed = (key & 0x7FFFFFFF) * 0x5BD1E995 ^ (key >> 31)  # below 2^63: plain Python must agree
+    place = (mixed >> 15) & last
     while keys[place] != FREE and keys[place] != key:
         place = (place + 1) & last
     return place

@@ -37,7 +37,7 @@ def complete(
     completion: Completion,
     rewards: str,
     rows: str,
-    keep: bool,
+    worth: float | None,
     rng: np.random.Generator,
 ) -> Dynamics:
     """Alg. 2, lines 15 to 18: MatComp on all dynamic matrices.
@@ -49,7 +49,9 @@ def complete(
             of all "visited" ones, or "all", where a reward never seen counts as a seen zero (the
             published code).
         rows: "project" each row on the simplex, or "clip" it at 0 only (the published code).
-        keep: whether known pairs keep their own estimates.
+        worth: the visits that a completed row is worth beside those of its pair, where that is
+            not known; known pairs keep their own estimates. None: the completed rows stand for
+            all pairs (the paper).
         rng: for the method.
     """
     S = len(known.rho_known)
@@ -66,8 +68,9 @@ def complete(
     seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[rewards]
     scale = 1.0 if rows == "clip" else max(np.abs(r_hat[seen]).max(initial=0.0), 1e-300)
     r = scale * completion((r_hat * seen / scale)[None], seen * 1.0, rng).matrices[0]
-    if keep:
-        P, r = np.where(mask[:, :, None], p_hat, P), np.where(seen, r_hat, r)
+    if worth is not None:
+        own = np.where(mask, 1.0, counts.n / np.maximum(counts.n + worth, 1e-300))[:, :, None]
+        P, r = own * p_hat + (1 - own) * P, np.where(seen, r_hat, r)
     ends = known.terminal
     P[ends], r[ends] = np.eye(S)[ends][:, None, :], 0.0
     P[~known.available], r[~known.available] = 0.0, 0.0

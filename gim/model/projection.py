@@ -52,6 +52,7 @@ def project_simplex(
 def _project(rows: Any) -> None:
     for n in range(rows.shape[0]):
         row = rows[n]
+        row -= row.max()  # changes nothing but the rounding of large numbers
         tau, kept = -np.inf, -1
         while True:
             total, above = 0.0, 0

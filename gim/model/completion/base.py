@@ -124,7 +124,8 @@ def entered(matrices: Floats, weights: Floats) -> tuple[Floats, Floats]:
 
 def misfit(matrices: Floats, weights: Floats, completed: Floats) -> float:
     """Weighted root mean square misfit on the seen entries, relative to that of the data."""
-    missed = sum(float((weights * (X - M) ** 2).sum()) for M, X in zip(matrices, completed))
+    pairs = zip(matrices, completed, strict=True)
+    missed = sum(float((weights * (X - M) ** 2).sum()) for M, X in pairs)
     size = sum(float((weights * M**2).sum()) for M in matrices)
     return float(np.sqrt(missed / size)) if size > 0 else float(np.sqrt(missed))
 
@@ -132,9 +133,8 @@ def misfit(matrices: Floats, weights: Floats, completed: Floats) -> float:
 def ran_away(matrices: Floats, weights: Floats, completed: Floats) -> NDArray[np.bool_]:
     """Tell which completed matrices [K] left the range of what was seen a hundred times over."""
     seen = weights > 0
-    return np.array(
-        [np.abs(X).max() > RUNAWAY * np.abs(M * seen).max() for M, X in zip(matrices, completed)]
-    )
+    largest = np.array([np.abs(M * seen).max() for M in matrices])
+    return np.array([np.abs(X).max() for X in completed]) > RUNAWAY * largest
 
 
 def unit_scale(matrices: Floats, weights: Floats) -> Floats:

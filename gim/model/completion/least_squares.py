@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from gim.jit import entry, hot
+from gim.model.completion.base import Floats
 
 DECAY = 0.7  # of the ridge from one iteration to the next, down to the one asked for
 SINGULAR = 1e-13  # a pivot this small, relative to its diagonal, has no data behind it
@@ -64,9 +65,7 @@ def alternate(
         size = _weigh(matrices[which[i]], weights, weighted)
         penalty = ridge if warm else size
         for iteration in range(max_iterations):
-            penalty *= DECAY
-            if penalty < max(ridge, 1e-5 * tolerance * size):
-                penalty = ridge
+            penalty = lowered(penalty, ridge, tolerance * size)
             before[:] = v
             _products(v, products_a)
             np.dot(products_a, by_action, gram_s)
@@ -81,6 +80,13 @@ def alternate(
             if penalty == ridge and change[i] <= tolerance:
                 break
     return U, V, iterations, change
+
+
+@hot
+def lowered(penalty: float, ridge: float, accuracy: float) -> float:
+    """Lower the penalty by one step towards the ridge, or to it when it no longer matters."""
+    penalty *= DECAY
+    return penalty if penalty >= max(ridge, 1e-5 * accuracy) else ridge
 
 
 @hot
@@ -152,3 +158,14 @@ def _change(v: Any, before: Any, size: float) -> float:
             moved += (v[i, x] - before[i, x]) ** 2
             length += v[i, x] ** 2
     return np.sqrt(moved / length) if length > 0 else 0.0
+
+
+def solve_each(normal: Floats, right: Floats, ridge: float | Floats) -> Floats:
+    """Solve (normal + ridge I) x = right for a few systems [n, rank, rank], [n, rank, columns].
+
+    The ridge is one number, or one for each system [n, 1, 1]. A system with no data behind it
+    gets 0.
+    """
+    trace = np.trace(normal, axis1=1, axis2=2)[:, None, None]
+    diagonal = (ridge + 1e-14 * trace + 1e-300) * np.eye(normal.shape[-1])
+    return np.linalg.solve(normal + diagonal, right)

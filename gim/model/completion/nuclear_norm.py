@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim.model.completion.base import Fit, Floats, Method
 from gim.model.completion.spectral import blocks, largest, relative, soft_threshold, until_settled
@@ -49,7 +50,7 @@ class NuclearNorm(Method, name="nuclear_norm"):
 
 
 def alternate_directions(
-    seen: Floats, M: Floats, threshold: Floats, Z: Floats, dual: Floats
+    seen: NDArray[np.bool_], M: Floats, threshold: Floats, Z: Floats, dual: Floats
 ) -> tuple[tuple[Floats, ...], Floats]:
     """X of low rank near Z - dual; Z agrees with the data and is near X + dual."""
     X, _ = soft_threshold(Z - dual, threshold)

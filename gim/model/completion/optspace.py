@@ -6,10 +6,12 @@
 3. Descend: minimise F(X, Y) = min_C 1/2 sum w (M - X C Y')^2 over pairs of subspaces, by steps
    along geodesics of the Grassmann manifold with a backtracking line search.
 
-Two choices of ours: the gradient is scaled by (C C')^-1, so that the number of steps depends
-little on the condition number (Mishra, Apuroop and Sepulchre, 2012), and the first length tried is
-the best one of the linearised problem. The penalty that keeps the iterates incoherent in their
-analysis is left out.
+Choices of ours: the gradient is scaled by (C C')^-1, so that the number of steps depends little on
+the condition number (Mishra, Apuroop and Sepulchre, 2012); the first length tried is the best one
+of the linearised problem; and a ridge on C (Keshavan and Montanari, 2010) takes the place of the
+penalty that keeps the iterates incoherent in the first analysis. Without either, noise drives the
+subspaces to single rows, and the descent does not end. The ridge is scaled by the share of the
+data that the fit leaves unexplained, so it vanishes where the data are exactly of low rank.
 """
 
 from __future__ import annotations
@@ -18,11 +20,15 @@ from dataclasses import dataclass
 from typing import Annotated, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim.model.completion.base import Fit, Floats, Method
+from gim.model.completion.least_squares import solve_each
 from gim.model.completion.rank import held_out_rank
 from gim.model.completion.spectral import blocks, transposed, until_settled
 from gim.params import Within
+
+Bools = NDArray[np.bool_]
 
 HALVINGS = 30  # of the step length before a step is given up
 EXACT = 1e-9  # a misfit below this share of the data counts as none
@@ -31,10 +37,10 @@ SLOPE = 1e-4  # share of the linear decrease that a step must bring (Armijo)
 
 @dataclass(frozen=True)
 class OptSpace(Method, name="optspace"):
-    """Fixed rank by descent on the Grassmann manifold; no shrinkage."""
+    """Fixed rank by descent on the Grassmann manifold."""
 
     rank: Annotated[int | None, Within(1), "of every matrix; none: estimated, one by one"] = None
-    ridge: Annotated[float, Within(0), "penalty on the core, per unit of weight"] = 0.03
+    ridge: Annotated[float, Within(0), "penalty on the core, times the share unexplained"] = 0.1
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
     tolerance: Annotated[float, Within(0), "root of the relative decrease at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "steps of descent"] = 1000
@@ -53,26 +59,25 @@ class OptSpace(Method, name="optspace"):
             for block in blocks(matrices[which]):
                 M = matrices[which[block]]
                 X, Y = spectral_start(M, weights > 0, r)
-                state = (M, X, Y, *core(M, weights, self.ridge, X, Y))
-                state, iterations, settled = until_settled(
+                (_, X, Y, share), iterations, settled = until_settled(
                     lambda *state: descend(weights, self.ridge, *state),
-                    state,
+                    (M, X, Y, np.ones(len(M))),
                     self.tolerance,
                     self.max_iterations,
                 )
-                _, X, Y, C, _ = state
+                C, _ = core(M, weights, self.ridge * share, X, Y)
                 completed[which[block]] = X @ C @ transposed(Y)
                 most, converged = max(most, iterations), converged and settled
         return Fit(completed, rank, most, converged)
 
 
-def spectral_start(M: Floats, seen: Floats, r: int) -> tuple[Floats, Floats]:
+def spectral_start(M: Floats, seen: Bools, r: int) -> tuple[Floats, Floats]:
     """Leading singular vectors X [n, S, r], Y [n, A, r] of the trimmed matrices."""
     U, _, V = np.linalg.svd(M * trimmed(seen), full_matrices=False)
     return U[:, :, :r], transposed(V)[:, :, :r]
 
 
-def trimmed(seen: Floats) -> Floats:
+def trimmed(seen: Bools) -> Bools:
     """Drop rows and columns with more than twice their share of the seen entries [S, A]."""
     S, A = seen.shape
     row, column = seen.sum(axis=1), seen.sum(axis=0)
@@ -80,28 +85,28 @@ def trimmed(seen: Floats) -> Floats:
     return kept if kept.any() else seen
 
 
-def core(M: Floats, weights: Floats, ridge: float, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
-    """Solve for C [n, r, r] with X and Y fixed; return it and F [n]."""
+def core(M: Floats, weights: Floats, ridge: Floats, X: Floats, Y: Floats) -> tuple[Floats, Floats]:
+    """Solve for C [n, r, r] with X, Y and the ridge [n] fixed; return it and F [n]."""
     n, _, r = X.shape
-    XX, YY = _outer(X), _outer(Y)
-    normal = (transposed(XX) @ (weights @ YY)).reshape(n, r, r, r, r)
+    normal = (transposed(_outer(X)) @ (weights @ _outer(Y))).reshape(n, r, r, r, r)
     normal = normal.transpose(0, 1, 3, 2, 4).reshape(n, r * r, r * r)
-    # Singular where too little was seen; a trace of a ridge picks the smallest solution.
-    trace = np.trace(normal, axis1=1, axis2=2)[:, None, None]
-    normal += (ridge + 1e-13 * trace + 1e-300) * np.eye(r * r)
     right = (transposed(X) @ (weights * M) @ Y).reshape(n, r * r, 1)
-    C = np.linalg.solve(normal, right).reshape(n, r, r)
-    missed = (weights * (X @ C @ transposed(Y) - M) ** 2).sum(axis=(1, 2))
-    return C, 0.5 * missed + 0.5 * ridge * (C**2).sum(axis=(1, 2))
+    C = solve_each(normal, right, ridge[:, None, None]).reshape(n, r, r)
+    return C, 0.5 * _missed(M, weights, X @ C @ transposed(Y)) + 0.5 * ridge * _squares(C)
 
 
 def descend(
-    weights: Floats, ridge: float, M: Floats, X: Floats, Y: Floats, C: Floats, F: Floats
+    weights: Floats, ridge: float, M: Floats, X: Floats, Y: Floats, share: Floats
 ) -> tuple[tuple[Floats, ...], Floats]:
-    """One step of each matrix down its gradient; the change is the root of the decrease of F."""
-    D = X @ C @ transposed(Y) - M
-    grad_X = _tangent(X, (weights * D) @ Y @ transposed(C))
-    grad_Y = _tangent(Y, transposed(weights * D) @ X @ C)
+    """One step of each matrix down its gradient; the change is the root of the decrease of F.
+
+    `share` is the part of the data that was left unexplained before [n].
+    """
+    penalty = ridge * share
+    C, F = core(M, weights, penalty, X, Y)
+    D = weights * (X @ C @ transposed(Y) - M)
+    grad_X = _tangent(X, D @ Y @ transposed(C))
+    grad_Y = _tangent(Y, transposed(D) @ X @ C)
     along_X = -grad_X @ _inverse(C @ transposed(C))
     along_Y = -grad_Y @ _inverse(transposed(C) @ C)
     slope = (grad_X * along_X).sum(axis=(1, 2)) + (grad_Y * along_Y).sum(axis=(1, 2))
@@ -109,16 +114,16 @@ def descend(
     length = -slope / np.maximum((weights * linear**2).sum(axis=(1, 2)), 1e-300)
     path_X, path_Y = geodesic(X, along_X), geodesic(Y, along_Y)
     for _ in range(HALVINGS):
-        new_X, new_Y = path_X.at(length), path_Y.at(length)
-        new_C, new_F = core(M, weights, ridge, new_X, new_Y)
+        X, Y = path_X.at(length), path_Y.at(length)
+        C, lower = core(M, weights, penalty, X, Y)
         # The last term forgives rounding, near the bottom.
-        high = new_F > F + SLOPE * length * slope + 1e-14 * F
+        high = lower > F + SLOPE * length * slope + 1e-14 * F
         if not high.any():
             break
         length = np.where(high, length / 2, length)
-    exact = new_F <= EXACT**2 * (weights * M**2).sum(axis=(1, 2))
-    decrease = np.where(exact, 0.0, (F - new_F) / np.maximum(F, 1e-300))
-    return (M, new_X, new_Y, new_C, new_F), np.sqrt(np.maximum(decrease, 0))
+    share = _missed(M, weights, X @ C @ transposed(Y)) / np.maximum(_missed(M, weights, 0), 1e-300)
+    decrease = np.where(share <= EXACT**2, 0.0, (F - lower) / np.maximum(F, 1e-300))
+    return (M, X, Y, share), np.sqrt(np.maximum(decrease, 0))
 
 
 class Geodesic(NamedTuple):
@@ -143,6 +148,14 @@ def geodesic(X: Floats, along: Floats) -> Geodesic:
 
 def _outer(X: Floats) -> Floats:
     return (X[:, :, :, None] * X[:, :, None, :]).reshape(*X.shape[:2], -1)
+
+
+def _squares(matrices: Floats) -> Floats:
+    return np.einsum("kij,kij->k", matrices, matrices)
+
+
+def _missed(M: Floats, weights: Floats, completed: Floats | float) -> Floats:
+    return _squares(np.sqrt(weights) * (M - completed))
 
 
 def _tangent(X: Floats, gradient: Floats) -> Floats:

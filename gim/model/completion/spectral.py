@@ -127,5 +127,5 @@ def leading_basis(matrices: Floats, weights: Floats, q: int, rng: np.random.Gene
     flat, weight = matrices.reshape(K, -1), weights.reshape(-1, 1)
     Q = np.linalg.qr(rng.standard_normal((K, min(K, q + 10))))[0]
     for _ in range(6):
-        Q, values, _ = np.linalg.svd(flat @ (weight * (flat.T @ Q)), full_matrices=False)
+        Q = np.linalg.svd(flat @ (weight * (flat.T @ Q)), full_matrices=False).U
     return Q[:, :q]

@@ -14,10 +14,10 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from gim.model.completion.base import Fit, Floats, Ints, Method, unit_scale
-from gim.model.completion.least_squares import DECAY
+from gim.model.completion.least_squares import lowered, solve_each
 from gim.model.completion.rank import MAX_ITERATIONS, TOLERANCE, best_rank, split
 from gim.model.completion.spectral import leading_basis, transposed
-from gim.model.completion.unfolding import _solve, unfolding_rank
+from gim.model.completion.unfolding import unfolding_rank
 from gim.params import Within
 
 ROUGH_RIDGE = 0.3  # of the unfolding that estimates the rank of the states
@@ -81,25 +81,22 @@ def bilinear(
     rng: np.random.Generator,
 ) -> Bilinear:
     """Fit N[q] ~ X core[q] Y' with X and Y shared by all; the ridge falls as in `alternate`."""
-    q, S, A = N.shape
     data = weights * N
     size = float(np.linalg.norm(data))
-    Y = np.linalg.qr(rng.standard_normal((A, actions)))[0]
-    core = rng.standard_normal((q, states, actions))
+    Y = np.linalg.qr(rng.standard_normal((N.shape[2], actions)))[0]
+    core = rng.standard_normal((len(N), states, actions))
     fitted = np.zeros_like(N)
     penalty, change, iteration = size, np.inf, 0
     for iteration in range(1, max_iterations + 1):  # noqa: B007
-        penalty *= DECAY
-        if penalty < max(ridge, 1e-5 * tolerance * size):
-            penalty = ridge
+        penalty = lowered(penalty, ridge, tolerance * size)
         X = _factor(data, weights, core @ Y.T, penalty)
         Y = _factor(transposed(data), weights.T, transposed(X @ core), penalty)
         core = _core(data, weights, X, Y, penalty)
         before, fitted = fitted, X @ core @ Y.T
-        change = np.linalg.norm(fitted - before) / max(float(np.linalg.norm(fitted)), 1e-300)
+        change = float(np.linalg.norm(fitted - before) / (np.linalg.norm(fitted) + 1e-300))
         if penalty == ridge and change <= tolerance:
             break
-    return Bilinear(fitted, iteration, float(change))
+    return Bilinear(fitted, iteration, change)
 
 
 def _factor(data: Floats, weights: Floats, other: Floats, ridge: float) -> Floats:
@@ -109,7 +106,7 @@ def _factor(data: Floats, weights: Floats, other: Floats, ridge: float) -> Float
     rank = B.shape[1]
     normal = (weights @ (B @ transposed(B)).reshape(A, -1)).reshape(S, rank, rank)
     right = (data @ transposed(other)).sum(axis=0)
-    return np.linalg.qr(_solve(normal, right[:, :, None], ridge)[:, :, 0])[0]
+    return np.linalg.qr(solve_each(normal, right[:, :, None], ridge)[:, :, 0])[0]
 
 
 def _core(data: Floats, weights: Floats, X: Floats, Y: Floats, ridge: float) -> Floats:
@@ -119,7 +116,7 @@ def _core(data: Floats, weights: Floats, X: Floats, Y: Floats, ridge: float) -> 
     YY = (Y[:, :, None] * Y[:, None, :]).reshape(A, -1)
     normal = (XX.T @ (weights @ YY)).reshape(i, i, j, j).transpose(0, 2, 1, 3)
     right = (X.T @ data @ Y).reshape(len(data), i * j).T
-    return _solve(normal.reshape(1, i * j, i * j), right[None], ridge)[0].T.reshape(-1, i, j)
+    return solve_each(normal.reshape(1, i * j, i * j), right[None], ridge)[0].T.reshape(-1, i, j)
 
 
 def action_rank(

@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from gim.model.completion.base import Fit, Floats, Ints, Method, unit_scale
-from gim.model.completion.least_squares import DECAY
+from gim.model.completion.least_squares import lowered, solve_each
 from gim.model.completion.rank import MAX_ITERATIONS, TOLERANCE, best_rank, split
 from gim.model.completion.spectral import leading_basis, transposed
 from gim.params import OneOf, Within
@@ -84,14 +84,12 @@ def share(
     U = rng.standard_normal((S, rank))
     penalty, change, iteration = size, np.inf, 0
     for iteration in range(1, max_iterations + 1):  # noqa: B007
-        penalty *= DECAY
-        if penalty < max(ridge, 1e-5 * tolerance * size):
-            penalty = ridge
+        penalty = lowered(penalty, ridge, tolerance * size)
         UU = (U[:, :, None] * U[:, None, :]).reshape(S, -1)
-        V = _solve((weights.T @ UU).reshape(A, rank, rank), U.T @ data, penalty)
+        V = solve_each((weights.T @ UU).reshape(A, rank, rank), U.T @ data, penalty)
         VV = (V @ transposed(V)).reshape(A, -1)
         right = (data @ transposed(V)).sum(axis=0)
-        new = _solve((weights @ VV).reshape(S, rank, rank), right[:, :, None], penalty)[:, :, 0]
+        new = solve_each((weights @ VV).reshape(S, rank, rank), right[:, :, None], penalty)[:, :, 0]
         change = np.linalg.norm(new - U) / np.sqrt(np.linalg.norm(new) ** 2 + 0.01 * size)
         U = new
         if penalty == ridge and change <= tolerance:
@@ -113,10 +111,3 @@ def unfolding_rank(
 
     size = np.array([(weights * matrices**2).sum()])
     return int(best_rank(error, size, min(max_rank, *weights.shape))[0])
-
-
-def _solve(normal: Floats, right: Floats, ridge: float) -> Floats:
-    """Solve many small systems; those with no data behind them get 0."""
-    rank = normal.shape[-1]
-    trace = np.trace(normal, axis1=1, axis2=2)[:, None, None]
-    return np.linalg.solve(normal + (ridge + 1e-14 * trace + 1e-300) * np.eye(rank), right)

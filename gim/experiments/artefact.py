@@ -1,0 +1,70 @@
+"""What an experiment comes to: figures and tables as plain data, which any page or plot can draw."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line (or, without a line, one set of marks) of a panel."""
+
+    name: str  # of the agent, or whatever the legend shows
+    x: list[float | None]
+    y: list[float | None]  # None leaves a gap
+    low: list[float | None] | None = None  # 95 % interval, where there is more than one run
+    high: list[float | None] | None = None
+    text: list[str] | None = None  # shown on hover, a line per point
+    marks: bool = False  # mark the points, as in a sweep
+    hollow: list[bool] | None = None  # marks that stand for runs not all finished
+    kind: str = "line"  # or "arrow", "node" and "label" in a graph
+    angle: list[float] | None = None  # of arrow heads, in degrees, clockwise from the top
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One pair of axes."""
+
+    title: str
+    x: str
+    y: str
+    series: list[Series]
+    log_x: bool = False
+    graph: bool = False  # equal axes, none of them drawn
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Panels side by side, with one legend."""
+
+    name: str  # of its files
+    title: str
+    panels: list[Panel]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of numbers and words."""
+
+    title: str
+    columns: list[str]
+    rows: list[list[Any]]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A table or figure of the paper, made again, beside what the paper says of it."""
+
+    key: str
+    title: str
+    statement: str  # what the paper says, in short
+    figures: list[Figure] = field(default_factory=list)
+    tables: list[Table] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)  # where we had to choose
+
+    def as_dict(self) -> dict[str, Any]:
+        """Ready for JSON."""
+        return asdict(self)

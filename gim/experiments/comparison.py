@@ -1,0 +1,96 @@
+"""How results are told in the terminal: one table per world, and what it does not show."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gim.experiments import statistics
+from gim.experiments.table import Results
+from gim.terminal import table
+
+
+def comparison_table(agents: Sequence[str], parts: Sequence[Results]) -> str:
+    """Agents side by side in one world, the best first.
+
+    Args:
+        agents: a name each.
+        parts: their runs, on the same seeds in the same order.
+
+    Score is the mean return over the optimum, `vs best` the mean paired difference to the best
+    agent, with 95 % intervals; `effect` is that difference in standard deviations. Without an exact
+    optimum the returns themselves are compared.
+    """
+    measure = measure_of(parts)
+    best = best_of(parts)
+    order = sorted(range(len(parts)), key=lambda i: -_mean(parts[i], measure))
+    rows = [[agents[i], *_cells(parts[i], parts[best], measure, i == best)] for i in order]
+    vs = f"vs {agents[best]}"
+    head = ["agent", measure.replace("_", " "), "95 % interval", vs, "effect"]
+    return table(rows, [*head, "explored after", "plans", "time"], align="<>>>>>>>")
+
+
+def hints(agents: Sequence[str], parts: Sequence[Results]) -> list[str]:
+    """Which agents the runs cannot tell from the best, and how many runs it would take."""
+    measure, best = measure_of(parts), best_of(parts)
+    found = []
+    for i, part in enumerate(parts):
+        if i != best:
+            compared = statistics.compare(part.column(measure), parts[best].column(measure))
+            found.append(statistics.hint(agents[best], agents[i], compared))
+    return [text for text in found if text]
+
+
+def notes(agents: Sequence[str], parts: Sequence[Results]) -> list[str]:
+    """Warnings of the agents, once for each, with the number of runs that had one."""
+    lines = []
+    for agent, part in zip(agents, parts, strict=True):
+        texts = [text for text in part.column("notes").tolist() if text]
+        if texts:
+            first = texts[0].splitlines()[0]
+            lines.append(f"{agent}, in {len(texts)} of {len(part)} runs: {first}")
+    return lines
+
+
+def measure_of(parts: Sequence[Results]) -> str:
+    """The column to compare by: the score, or the return where there is no optimum."""
+    known = all(not np.isnan(part.column("score")).any() for part in parts)
+    return "score" if known else "mean_return"
+
+
+def best_of(parts: Sequence[Results]) -> int:
+    """Which part has the highest mean."""
+    measure = measure_of(parts)
+    return int(np.argmax([_mean(part, measure) for part in parts]))
+
+
+def _mean(part: Results, measure: str) -> float:
+    return float(part.column(measure).mean())
+
+
+def _cells(part: Results, best: Results, measure: str, is_best: bool) -> list[str]:
+    estimate = statistics.mean_interval(part.column(measure))
+    several = estimate.runs > 1
+    versus = effect = ""
+    if not is_best:
+        compared = statistics.compare(part.column(measure), best.column(measure))
+        gap = compared.difference
+        versus = f"{gap.mean:+.3f}"
+        if several:
+            versus += f" ({gap.low:+.3f}..{gap.high:+.3f})"
+            effect = f"{compared.effect:+.1f}"
+    length = statistics.exploration_length(part.column("total_eps"), part.column("episodes"))
+    return [
+        f"{estimate.mean:.3f}",
+        f"{estimate.low:.3f}..{estimate.high:.3f}" if several else "",
+        versus,
+        effect,
+        str(length),
+        f"{part.column('plans').mean():,.4g}",
+        _time(float(part.column("seconds_total").mean())),
+    ]
+
+
+def _time(seconds: float) -> str:
+    return f"{seconds:.3g} s" if seconds >= 1 else f"{1000 * seconds:.3g} ms"

@@ -1,0 +1,42 @@
+"""What all engines share: how one is chosen, and how a failed trial is told."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+from gim.experiments.trial import Result, Trial
+from gim.registry import did_you_mean
+
+Answers = Generator[tuple[int, Result], None, None]
+Engine = Callable[[list[Trial]], Answers]
+
+ENGINES = ("serial", "processes", "ray")
+
+
+class TrialFailed(ValueError):
+    """A trial raised an error, or ended its worker again and again."""
+
+
+def engine_of(engine: str, workers: int | None = None, **options: Any) -> Engine:
+    """An engine by name, ready to be given trials."""
+    if engine not in ENGINES:
+        raise ValueError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}")
+    if workers is not None and workers < 1:
+        raise ValueError(f"workers = {workers}: give 1 or more")
+    run = importlib.import_module(f"gim.experiments.engines.{engine}").run
+    known = list(inspect.signature(run).parameters)[2:]
+    for key in options:
+        if key not in known:
+            hint = did_you_mean(key, known) if known else "; it takes none"
+            raise ValueError(f"the engine {engine} has no option {key!r}{hint}")
+    return partial(run, workers=workers, **options)
+
+
+def processors() -> int:
+    """How many trials can run here at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

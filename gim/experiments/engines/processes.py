@@ -1,0 +1,161 @@
+"""Trials on the processors of this machine: the default engine.
+
+Loops are compiled once here, then workers are started that find them in the cache. Workers are
+plain processes that speak JSON (`worker.py`): nothing is pickled or forked, scripts need no guard
+but for agents of their own, and Ctrl-C reaches this process alone, which ends them.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections import deque
+from typing import Any
+
+from gim.experiments.engines.base import Answers, TrialFailed, processors
+from gim.experiments.engines.compiling import compile_loops
+from gim.experiments.engines.threads import ENVIRONMENT
+from gim.experiments.engines.worker import WORKER, question, result_of, user_code
+from gim.experiments.trial import Result, Trial
+
+TRIES = 3  # how often a trial may end its worker before it is given up
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); \
+from gim.experiments.engines.worker import main; main()"
+
+
+def run(trials: list[Trial], workers: int | None = None) -> Answers:
+    """Yield results as they come."""
+    if os.environ.get(WORKER):
+        raise TrialFailed(
+            "trials are being started while a worker imports your script: put that part under "
+            'if __name__ == "__main__"'
+        )
+    compile_loops(trials)
+    pool = Pool(trials)
+    threads = [
+        threading.Thread(target=pool.serve, daemon=True)
+        for _ in range(min(workers or processors(), len(trials)))
+    ]
+    try:
+        for thread in threads:
+            thread.start()
+        for _ in trials:
+            i, answer = pool.answers.get()
+            if isinstance(answer, Exception):
+                raise answer
+            yield i, answer
+    finally:
+        pool.end()
+        for thread in threads:
+            thread.join()
+
+
+class Pool:
+    """The trials still to be done, the workers, and a queue for what they answer."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        self.trials = trials
+        self.left = deque(range(len(trials)))
+        self.answers: queue.SimpleQueue[tuple[int, Result | Exception]] = queue.SimpleQueue()
+        self.greeting = user_code(trials)
+        self.workers: set[Worker] = set()
+        self.ended = threading.Event()
+
+    def serve(self) -> None:
+        """Keep one worker busy (a thread each)."""
+        worker = None
+        while self.left and not self.ended.is_set():
+            with contextlib.suppress(IndexError):  # another thread may have taken the last one
+                i = self.left.popleft()
+                worker = self.attend(i, worker)
+        if worker is not None:
+            worker.end()
+
+    def attend(self, i: int, worker: Worker | None) -> Worker | None:
+        """Have one trial done; a worker that died in it is replaced."""
+        status = 0
+        for _ in range(TRIES):
+            if self.ended.is_set():
+                return None
+            try:
+                worker = worker or self.start()
+                self.answers.put((i, result_of(worker.ask(self.trials[i]))))
+                return worker
+            except TrialFailed as problem:
+                self.answers.put((i, TrialFailed(f"{self.trials[i].id}: {problem}")))
+                return worker
+            except Died as death:
+                status, worker = death.status, None
+        reason = f"it was killed {TRIES} times (signal {-status}; is memory short?)"
+        if status >= 0:
+            reason = f"its worker ended {TRIES} times with status {status}"
+        self.answers.put((i, TrialFailed(f"{self.trials[i].id}: {reason}")))
+        return None
+
+    def start(self) -> Worker:
+        """One more worker."""
+        worker = Worker(self.greeting)
+        self.workers.add(worker)
+        if self.ended.is_set():  # between two looks
+            worker.end()
+        return worker
+
+    def end(self) -> None:
+        """End all workers, whatever they do."""
+        self.ended.set()
+        for worker in list(self.workers):
+            worker.end()
+
+
+class Died(Exception):
+    """A worker ended by itself; `status` is negative for a signal."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__(status)
+        self.status = status
+
+
+class Worker:
+    """A process that runs one trial at a time."""
+
+    def __init__(self, greeting: dict[str, Any]) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", START, json.dumps(sys.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env=os.environ | ENVIRONMENT | {WORKER: "1"},
+            text=True,
+            start_new_session=True,  # Ctrl-C is for the parent alone
+        )
+        self.greeting: dict[str, Any] | None = greeting
+
+    def ask(self, trial: Trial) -> dict[str, Any]:
+        """Have a trial done, and wait for it."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        try:
+            if self.greeting is not None:
+                print(json.dumps(self.greeting), file=self.process.stdin)
+                self.greeting = None
+            print(json.dumps(question(trial)), file=self.process.stdin, flush=True)
+            line = self.process.stdout.readline()
+        except (OSError, ValueError):  # a broken or closed pipe
+            line = ""
+        if not line.endswith("\n"):
+            self.end()
+            raise Died(self.process.returncode)
+        return json.loads(line)
+
+    def end(self) -> None:
+        """End the process at once."""
+        self.process.kill()
+        self.process.wait()
+        for stream in (self.process.stdin, self.process.stdout):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()

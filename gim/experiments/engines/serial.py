@@ -1,0 +1,19 @@
+"""One trial after the other, in this process: the engine to debug with."""
+
+from __future__ import annotations
+
+
+from gim.experiments.engines.base import Answers, TrialFailed
+from gim.experiments.engines.threads import one_thread
+from gim.experiments.trial import Trial, run_trial
+
+
+def run(trials: list[Trial], workers: int | None = None) -> Answers:
+    """Yield the results in order."""
+    for i, trial in enumerate(trials):
+        with one_thread():
+            try:
+                result = run_trial(trial)
+            except (ValueError, TypeError, ArithmeticError, LookupError) as problem:
+                raise TrialFailed(f"{trial.id}: {problem}") from problem
+        yield i, result

@@ -1,0 +1,109 @@
+"""A worker process of the engine `processes`: trials come in by stdin, results leave by stdout.
+
+One line of JSON each. Floats are written so that they are read back to the last bit. A worker ends
+as soon as stdin does, even in the middle of a trial: none outlives the process that started it.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import queue
+import runpy
+import sys
+import threading
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, TextIO
+
+import numpy as np
+
+WORKER = "GIM_WORKER"  # set in the environment of a worker
+MAIN = "__gim_main__"  # the name under which a worker runs the script that started it
+
+
+def main() -> None:
+    """Answer until stdin ends."""
+    answers = os.fdopen(os.dup(1), "w")
+    os.dup2(2, 1)  # what foreign code prints must not come between
+    lines: queue.Queue[str] = queue.Queue()
+    threading.Thread(target=_listen, args=(sys.stdin, lines), daemon=True).start()
+    load_user_code(json.loads(lines.get()))
+    from gim.experiments.engines.threads import one_thread
+
+    with one_thread():
+        while True:
+            print(json.dumps(answer(json.loads(lines.get()))), file=answers, flush=True)
+
+
+def answer(words: Mapping[str, Any]) -> dict[str, Any]:
+    """Run one trial; an error is an answer as well."""
+    from gim.experiments.trial import Trial, run_trial
+
+    try:
+        result = run_trial(Trial(**words))
+    except Exception as problem:  # foreign code may raise anything; the trial is told by name
+        known = isinstance(problem, ValueError)
+        return {"error": str(problem) if known else f"{type(problem).__name__}: {problem}"}
+    curves = {k: [v.dtype.str, v.tolist()] for k, v in result.curves.items()}
+    return {"columns": result.columns, "curves": curves}
+
+
+def result_of(answer: Mapping[str, Any]) -> Any:
+    """The result in an answer; the error in it is raised."""
+    from gim.experiments.engines.base import TrialFailed
+    from gim.experiments.trial import Result
+
+    if "error" in answer:
+        raise TrialFailed(answer["error"])
+    curves = {name: np.array(data, dtype) for name, (dtype, data) in answer["curves"].items()}
+    return Result(answer["columns"], curves)
+
+
+def question(trial: Any) -> dict[str, Any]:
+    """A trial as plain data."""
+    return asdict(trial)
+
+
+def user_code(trials: list[Any]) -> dict[str, Any]:
+    """Where agents and tasks that are not gim's own come from, so that workers can find them."""
+    from gim.agent import agents
+    from gim.envs import tasks
+    from gim.registry import parse
+
+    modules = set()
+    for registry, words in (
+        (agents, {trial.agent for trial in trials}),
+        (tasks, {trial.task for trial in trials if not trial.task.endswith(".npz")}),
+    ):
+        for name in {parse(word).name for word in words}:
+            if name in registry:
+                modules.add(registry[name].__module__)
+    modules = {name for name in modules if name.split(".")[0] != "gim"}
+    main = None
+    if "__main__" in modules:
+        modules.remove("__main__")
+        main = getattr(sys.modules["__main__"], "__file__", None)
+        if main is None:
+            raise ValueError(
+                "an agent or task of yours is defined in this session, where workers cannot find "
+                'it: put it into a file that you import, or take engine="serial"'
+            )
+    return {"modules": sorted(modules), "main": main and os.path.abspath(main)}
+
+
+def load_user_code(where: Mapping[str, Any]) -> None:
+    """Import what `user_code` named."""
+    for name in where["modules"]:
+        importlib.import_module(name)
+    if where["main"]:
+        module = runpy.run_path(where["main"], run_name=MAIN)
+        sys.modules[MAIN] = sys.modules["__main__"]
+        sys.modules[MAIN].__dict__.update(module)
+
+
+def _listen(stream: TextIO, lines: queue.Queue[str]) -> None:
+    for line in stream:
+        lines.put(line)
+    os._exit(0)

@@ -1,0 +1,137 @@
+"""Run trials on an engine, store each as it ends, and give all results as one table."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from gim.experiments.engines import engine_of
+from gim.experiments.store import Store
+from gim.experiments.table import Results
+from gim.experiments.trial import Result, Trial
+from gim.experiments.words import instance
+from gim.terminal import Progress
+
+
+class Step(NamedTuple):
+    """What a progress callback is told after each trial."""
+
+    done: int  # trials finished, those found in the store included
+    total: int  # trials in all
+    episodes: int  # episodes of the finished trials
+    mean: float  # mean score of the trials finished so far; NaN without any
+    result: Result  # of the trial that ended
+
+
+class Stopped(KeyboardInterrupt):
+    """Ctrl-C: `done` of `total` trials are finished; those in a store are kept."""
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__(f"stopped after {done} of {total} trials")
+        self.done, self.total = done, total
+
+
+def execute(
+    trials: Iterable[Trial],
+    store: Store | str | Path | None = None,
+    engine: str = "processes",
+    workers: int | None = None,
+    progress: str | Callable[[Step], Any] | None = None,
+    **options: Any,
+) -> Results:
+    """Run trials; what a store holds already is not run again.
+
+    The results, and their order, do not depend on the engine or on the number of workers: only the
+    columns of time, memory and host (`trial.MACHINE`) differ.
+
+    Args:
+        trials: any number; one that is listed twice is run once.
+        store: a folder (or a `Store`), where each trial is kept as soon as it ends.
+        engine: ``processes`` (this machine), ``serial`` (this process) or ``ray``.
+        workers: how many trials at a time; by default one per processor.
+        progress: a label for a progress bar on stderr, or a function that is given a `Step`.
+        options: of the engine, such as ``address=`` of Ray.
+
+    Returns:
+        A `Results` with one row per trial, in the order given.
+
+    Raises:
+        Stopped: after Ctrl-C; workers are ended, finished trials are kept.
+        TrialFailed: when a trial raises an error, or a worker dies in it again and again.
+    """
+    order = [(trial, trial.digest) for trial in trials]
+    unique = {digest: trial for trial, digest in order}
+    kept = store if isinstance(store, Store) or store is None else Store(store)
+    run = engine_of(engine, workers, **options)
+    found: dict[str, Result] = {}
+    with _told(progress, list(unique.values())) as tell:
+        for digest, trial in unique.items():
+            if kept is not None and (stored := kept.get(trial)) is not None:
+                found[digest] = stored
+                tell(trial, stored)
+        left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
+        try:
+            with contextlib.closing(run([trial for _, trial in left])) as answers:
+                for i, result in answers:
+                    digest, trial = left[i]
+                    if kept is not None:
+                        kept.put(trial, result)
+                    found[digest] = result
+                    tell(trial, result)
+        except KeyboardInterrupt:
+            raise Stopped(len(found), len(unique)) from None
+    return Results.of(found[digest] for _, digest in order)
+
+
+def grid(
+    worlds: Iterable[str],
+    agents: Iterable[str],
+    episodes: int,
+    seeds: Iterable[int],
+    epsilon: float | None = None,
+) -> list[Trial]:
+    """Every world with every agent from every seed; run k of a random task plays its instance k.
+
+    Example:
+        >>> [t.id for t in grid(["synthetic"], ["gim", "rmax"], 100, [7])]
+        ['synthetic-seed=7/gim/100/7', 'synthetic-seed=7/rmax/100/7']
+    """
+    worlds, agents, seeds = list(worlds), list(agents), list(seeds)
+    return [
+        Trial(instance(world, seed), agent, episodes, seed, epsilon)
+        for world in worlds
+        for agent in agents
+        for seed in seeds
+    ]
+
+
+@contextlib.contextmanager
+def _told(
+    progress: str | Callable[[Step], Any] | None, trials: list[Trial]
+) -> Iterator[Callable[[Trial, Result], None]]:
+    """What is to be called after each trial; where a label was given, it draws a bar."""
+    with contextlib.ExitStack() as stack:
+        show = progress
+        if isinstance(progress, str):
+            bar = stack.enter_context(Progress(sum(t.episodes for t in trials), progress))
+
+            def show(step: Step) -> None:
+                mean = f"  score {step.mean:.3f}" if step.mean == step.mean else ""
+                bar.update(step.episodes, f"trial {step.done}/{step.total}{mean}")
+
+        done = episodes = scored = 0
+        total = 0.0
+
+        def tell(trial: Trial, result: Result) -> None:
+            nonlocal done, episodes, scored, total
+            done, episodes = done + 1, episodes + trial.episodes
+            score = result.columns["score"]
+            if score == score:  # not NaN
+                scored, total = scored + 1, total + score
+            if callable(show):
+                mean = total / scored if scored else float("nan")
+                show(Step(done, len(trials), episodes, mean, result))
+
+        yield tell

@@ -1,0 +1,46 @@
+"""Figures 12 to 14: the three measures against mu0, mu1 and kappa."""
+
+from __future__ import annotations
+
+from gim.experiments.artefact import Artefact
+from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.paper.properties import CHOICE, asked_table, property_cells, property_figure
+from gim.experiments.paper.settings import SETTINGS, Cell, Scale
+
+NUMBERS = {"mu0": 12, "mu1": 13, "kappa": 14}
+SYMBOLS = {"mu0": "μ₀", "mu1": "μ₁", "kappa": "κ"}
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """Three sweeps; those of mu0 and kappa are Figure 4's."""
+    return property_cells(scale, *NUMBERS)
+
+
+def analyse(evidence: Evidence) -> Artefact:
+    """A figure per property and setting."""
+    found = cells(evidence.scale)
+    figures = [
+        property_figure(
+            evidence,
+            found,
+            setting,
+            name,
+            f"figure{number}",
+            f"Figure {number}, {SYMBOLS[name]}",
+        )
+        for name, number in NUMBERS.items()
+        for setting in SETTINGS
+    ]
+    return EXPERIMENT.artefact(
+        figures=figures, tables=[asked_table(evidence.scale, *NUMBERS)], notes=[CHOICE]
+    )
+
+
+EXPERIMENT = Experiment(
+    key="fig12to14",
+    names=("fig12", "fig13", "fig14", "figure12", "figure13", "figure14", "figures12to14"),
+    title="Figures 12 to 14: μ₀, μ₁ and κ",
+    statement="Neither GIM's speed nor its accuracy changes much with μ₀, μ₁ or κ.",
+    cells=cells,
+    analyse=analyse,
+)

@@ -1,0 +1,39 @@
+"""Table 3: running times on synthetic tasks of growing size."""
+
+from __future__ import annotations
+
+from gim.experiments.artefact import Artefact
+from gim.experiments.paper import figure2
+from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.paper.settings import LEARNERS, Cell, Scale
+from gim.experiments.paper.times import times_tables
+
+PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
+    "S=20, A=10": (2165, 2410, 1386, 2244, 2465),
+    "S=30, A=20": (2296, 4581, 1635, 2541, 3107),
+    "S=40, A=30": (2304, 9778, 2007, 2477, 3413),
+    "S=50, A=40": (2423, 19870, 2287, 2399, 3424),
+}
+
+
+def cells(scale: Scale) -> list[Cell]:
+    """The five learners of Figure 2."""
+    return [c for c in figure2.cells(scale) if c.agent in LEARNERS]
+
+
+def analyse(evidence: Evidence) -> Artefact:
+    """Times, and where they went."""
+    return EXPERIMENT.artefact(tables=times_tables(evidence, cells(evidence.scale), PRINTED))
+
+
+EXPERIMENT = Experiment(
+    key="table3",
+    names=(),
+    title="Table 3: running times in larger environments",
+    statement=(
+        "From S=20 to S=50 RMax takes eight times as long, GIM about the same; GIM is much faster "
+        "than RMax and Double-Q."
+    ),
+    cells=cells,
+    analyse=analyse,
+)

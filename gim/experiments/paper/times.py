@@ -1,0 +1,62 @@
+"""Running times as Tables 2 and 3 show them, beside the paper's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from gim.experiments.artefact import Table
+from gim.experiments.paper.base import Evidence, pick
+from gim.experiments.paper.settings import LEARNERS, SETTING_TITLES, SETTINGS, Cell
+from gim.experiments.paper.shapes import estimate_of, spoken
+
+PARTS = ("interacting", "completing", "planning", "thinking")
+
+
+def times_tables(
+    evidence: Evidence, cells: Sequence[Cell], printed: Mapping[str, Sequence[float]]
+) -> list[Table]:
+    """Mean milliseconds of a run, a table per setting; where they went; and the paper's seconds."""
+    tables = []
+    for setting in SETTINGS:
+        rows = []
+        for panel in printed:
+            found = {agent: pick(cells, setting, panel, agent)[0] for agent in LEARNERS}
+            rows.append(
+                [
+                    panel,
+                    *(spoken(estimate_of(milliseconds(evidence, c)), 1) for c in found.values()),
+                ]
+            )
+        tables.append(
+            Table(
+                f"Milliseconds of a run: {SETTING_TITLES[setting]}",
+                ["", *LEARNERS],
+                rows,
+                "Mean ± half of the 95 % interval; compiling and building the MDP are left out. "
+                "Other work on the machine slows single runs.",
+            )
+        )
+    rows = [
+        [panel, SETTING_TITLES[setting], agent]
+        + [_share(evidence, pick(cells, setting, panel, agent)[0], part) for part in PARTS]
+        for setting in SETTINGS
+        for panel in printed
+        for agent in LEARNERS[:2]
+    ]
+    tables.append(
+        Table("Where the time goes, in milliseconds", ["", "settings", "agent", *PARTS], rows)
+    )
+    paper = [[panel, *map(float, row)] for panel, row in printed.items()]
+    tables.append(Table("The paper's own, in seconds", ["", *LEARNERS], paper))
+    return tables
+
+
+def milliseconds(evidence: Evidence, cell: Cell) -> np.ndarray:
+    """Time of each run, without compiling."""
+    return 1000 * evidence.values(cell, "seconds_total")
+
+
+def _share(evidence: Evidence, cell: Cell, part: str) -> str:
+    return f"{1000 * evidence.values(cell, f'seconds_{part}').mean():.1f}"
