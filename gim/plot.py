@@ -6,7 +6,9 @@ extra `plot`: ``pip install "gim[plot]"``.
 
 from __future__ import annotations
 
-from typing import Any
+import functools
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +17,8 @@ from gim.agent import Agent
 from gim.launch import prepare
 from gim.mdp import TabularMDP
 from gim.model.matrices import dynamic_matrices
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MAP = "cividis"
@@ -30,18 +34,35 @@ LOOK = {
 ARROWS = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
 
 
+def looks(draw: F) -> F:
+    """Draw in our look, whatever the user's own settings are."""
+
+    @functools.wraps(draw)
+    def drawn(*args: Any, **kwargs: Any) -> Any:
+        try:
+            from matplotlib import rc_context
+        except ImportError:
+            raise ImportError('pictures need matplotlib: pip install "gim[plot]"') from None
+        with rc_context(LOOK):
+            return draw(*args, **kwargs)
+
+    return drawn  # type: ignore[return-value]
+
+
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:
-    """An empty figure in our look and its axes [rows, columns]."""
-    try:
-        from matplotlib import rc_context
-        from matplotlib.figure import Figure
-    except ImportError:
-        raise ImportError('pictures need matplotlib: pip install "gim[plot]"') from None
-    with rc_context(LOOK):
-        made = Figure(figsize=(width, height))
-        return made, made.subplots(rows, columns, squeeze=False)
+    """An empty figure and its axes [rows, columns]."""
+    from matplotlib.figure import Figure
+
+    made = Figure(figsize=(width, height))
+    return made, made.subplots(rows, columns, squeeze=False)
 
 
+def name_of(mdp: TabularMDP) -> str:
+    """The name of a task, short enough for a title."""
+    return mdp.name if len(mdp.name) <= 40 else mdp.name.split(":")[0]
+
+
+@looks
 def knownness(
     agent: Agent, mdp: TabularMDP, episodes: int = 2000, seed: int = 0, frames: int = 6
 ) -> Any:
@@ -69,6 +90,7 @@ def knownness(
     return made
 
 
+@looks
 def completion(model: Any, truth: TabularMDP, s: int | None = None) -> Any:
     """A dynamic matrix, side by side: true, what was known of it, learned, and the error.
 
@@ -96,10 +118,11 @@ def completion(model: Any, truth: TabularMDP, s: int | None = None) -> Any:
         figure_.colorbar(picture, ax=axis, shrink=0.8)
     axes[0, 0].set_ylabel("state")
     what = "r(s, a)" if s is None else f"p({truth.state_label(s)} | s, a)"
-    figure_.suptitle(f"{truth.name}: {what}", fontweight="bold", fontsize=10)
+    figure_.suptitle(f"{name_of(truth)}: {what}", fontweight="bold", fontsize=10)
     return figure_
 
 
+@looks
 def singular_values(mdp: TabularMDP) -> Any:
     """The singular values of the S+1 dynamic matrices, each over its largest."""
     matrices = dynamic_matrices(mdp.transitions, mdp.rewards)
@@ -119,11 +142,12 @@ def singular_values(mdp: TabularMDP) -> Any:
     axis.set_xticks(ranks if ranks.size <= 12 else ranks[:: ranks.size // 10])
     axis.set_xlabel("index")
     axis.set_ylabel("singular value / largest")
-    axis.set_title(f"{mdp.name}: singular values of the dynamic matrices")
+    axis.set_title(f"{name_of(mdp)}: singular values")
     axis.legend(frameon=False, fontsize=8)
     return made
 
 
+@looks
 def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None = None) -> Any:
     """Value and policy on a grid world, with arrows.
 
@@ -158,11 +182,12 @@ def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None =
         axis.annotate("", xy=head, xytext=tail, arrowprops=arrow)
     axis.set_xticks([])
     axis.set_yticks([])
-    axis.set_title(f"{mdp.name}: value and policy")
+    axis.set_title(f"{name_of(mdp)}: value and policy")
     made.colorbar(picture, ax=axis, label="expected reward to come", shrink=0.8)
     return made
 
 
+@looks
 def graph(mdp: TabularMDP) -> Any:
     """An MDP as a graph: circles are states, arrows are actions with probability and reward.
 
@@ -183,8 +208,8 @@ def graph(mdp: TabularMDP) -> Any:
             _arrow(axis, at, int(s), int(t), int(a), _label(mdp, int(s), int(a), int(t), float(p)))
     for s, (x, y) in enumerate(at):
         double = {"linewidth": 3} if mdp.terminal[s] else {"linewidth": 1.2}
-        axis.scatter(x, y, s=620, facecolor="white", edgecolor="black", zorder=3, **double)
-        axis.text(x, y, mdp.state_label(s), ha="center", va="center", zorder=4, fontsize=9)
+        axis.scatter(x, y, s=820, facecolor="white", edgecolor="black", zorder=3, **double)
+        axis.text(x, y, mdp.state_label(s), ha="center", va="center", zorder=4, fontsize=7)
     for a in range(mdp.A):
         colour = COLOURS[a % len(COLOURS)]
         axis.plot([], [], color=colour, lw=1.5, label=mdp.action_label(a))
@@ -193,7 +218,7 @@ def graph(mdp: TabularMDP) -> Any:
     axis.set_ylim(at[:, 1].min() - 1.2, at[:, 1].max() + 1.2)
     axis.set_aspect("equal")
     axis.axis("off")
-    axis.set_title(mdp.name)
+    axis.set_title(name_of(mdp))
     return made
 
 
@@ -209,7 +234,7 @@ def _label(mdp: TabularMDP, s: int, a: int, t: int, p: float) -> str:
 def _arrow(axis: Any, at: NDArray, s: int, t: int, a: int, text: str) -> None:
     """A curved arrow from s to t, or a loop at s; each action has its own bend."""
     colour = COLOURS[a % len(COLOURS)]
-    style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 13, "shrinkB": 13}
+    style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 15, "shrinkB": 15}
     words = {"fontsize": 6.5, "color": colour, "ha": "center", "va": "center", "zorder": 5}
     words["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
     x, y = at[s]
@@ -217,7 +242,7 @@ def _arrow(axis: Any, at: NDArray, s: int, t: int, a: int, text: str) -> None:
         angle = np.pi * (0.5 + (-0.25, 0.25, -1.25, 1.25)[a % 4])
         out = np.array([np.cos(angle), np.sin(angle)])
         side = np.array([-out[1], out[0]])
-        tail, head = at[s] + 0.36 * out + 0.12 * side, at[s] + 0.36 * out - 0.12 * side
+        tail, head = at[s] + 0.4 * out + 0.12 * side, at[s] + 0.4 * out - 0.12 * side
         style |= {"shrinkA": 0, "shrinkB": 0, "connectionstyle": "arc3,rad=-2.2"}
         axis.annotate("", xy=head, xytext=tail, arrowprops=style)
         axis.text(*(at[s] + 0.95 * out), text, **words)

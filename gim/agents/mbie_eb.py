@@ -64,7 +64,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 class MBIEEB(Agent, name="mbie_eb"):
     """A bonus of beta / sqrt(visits) on every reward, planned anew each episode."""
 
-    beta: Annotated[float, Within(0), "bonus of a pair met once, in units of the reward range"] = 1.0
+    beta: Annotated[float, Within(0), "bonus of a pair met once, in units of the reward range"] = 0.5
     r_min: RMin = None
     r_max: RMax = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None

@@ -69,7 +69,7 @@ class PSRL(Agent, name="psrl"):
 
     alpha: Annotated[float, Within(1e-3), "visits that the Dirichlet prior is worth"] = 1.0
     mean: Annotated[float, Within(), "prior mean reward: 0 the least, 1 the largest"] = 1.0
-    visits: Annotated[float, Within(1e-9), "visits that the prior mean is worth, lambda"] = 1.0
+    visits: Annotated[float, Within(1e-9), "visits that the prior mean is worth, lambda"] = 0.1
     shape: Annotated[float, Within(1e-9), "of the precision's prior"] = 1.0
     spread: Annotated[float, Within(1e-9), "prior standard deviation of rewards, in ranges"] = 0.1
     r_min: RMin = None

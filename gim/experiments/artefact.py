@@ -1,4 +1,4 @@
-"""What an experiment comes to: figures and tables as plain data, which any page or plot can draw."""
+"""What an experiment comes to: figures and tables as plain data, for any page or plot to draw."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +23,7 @@ class Step(NamedTuple):
     total: int  # trials in all
     episodes: int  # episodes of the finished trials
     mean: float  # mean score of the trials finished so far; NaN without any
-    result: Result  # of the trial that ended
+    result: Result | None  # of the trial that ended; None at the start
 
 
 class Stopped(KeyboardInterrupt):
@@ -66,22 +67,25 @@ def execute(
     kept = store if isinstance(store, Store) or store is None else Store(store)
     run = engine_of(engine, workers, **options)
     found: dict[str, Result] = {}
-    with _told(progress, list(unique.values())) as tell:
-        for digest, trial in unique.items():
-            if kept is not None and (stored := kept.get(trial)) is not None:
-                found[digest] = stored
-                tell(trial, stored)
-        left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
-        try:
-            with contextlib.closing(run([trial for _, trial in left])) as answers:
-                for i, result in answers:
-                    digest, trial = left[i]
-                    if kept is not None:
-                        kept.put(trial, result)
-                    found[digest] = result
-                    tell(trial, result)
-        except KeyboardInterrupt:
-            raise Stopped(len(found), len(unique)) from None
+    tally = Tally(list(unique.values()))
+    for digest, trial in unique.items():
+        if kept is not None and (stored := kept.get(trial)) is not None:
+            found[digest] = stored
+            tally.add(trial, stored)
+    left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
+    if left:
+        with _shown(progress, tally.episodes) as show:
+            show(tally.step(None))
+            try:
+                with contextlib.closing(run([trial for _, trial in left])) as answers:
+                    for i, result in answers:
+                        digest, trial = left[i]
+                        if kept is not None:
+                            kept.put(trial, result)
+                        found[digest] = result
+                        show(tally.add(trial, result))
+            except KeyboardInterrupt:
+                raise Stopped(len(found), len(unique)) from None
     return Results.of(found[digest] for _, digest in order)
 
 
@@ -107,31 +111,39 @@ def grid(
     ]
 
 
+class Tally:
+    """What is done of a list of trials."""
+
+    def __init__(self, trials: list[Trial]) -> None:
+        self.total, self.episodes = len(trials), sum(trial.episodes for trial in trials)
+        self.done = self.played = self.scored = 0
+        self.scores = 0.0
+
+    def add(self, trial: Trial, result: Result) -> Step:
+        """One more is done."""
+        self.done, self.played = self.done + 1, self.played + trial.episodes
+        if not math.isnan(score := result.columns["score"]):
+            self.scored, self.scores = self.scored + 1, self.scores + score
+        return self.step(result)
+
+    def step(self, result: Result | None) -> Step:
+        """Where things stand."""
+        mean = self.scores / self.scored if self.scored else math.nan
+        return Step(self.done, self.total, self.played, mean, result)
+
+
 @contextlib.contextmanager
-def _told(
-    progress: str | Callable[[Step], Any] | None, trials: list[Trial]
-) -> Iterator[Callable[[Trial, Result], None]]:
-    """What is to be called after each trial; where a label was given, it draws a bar."""
-    with contextlib.ExitStack() as stack:
-        show = progress
-        if isinstance(progress, str):
-            bar = stack.enter_context(Progress(sum(t.episodes for t in trials), progress))
+def _shown(
+    progress: str | Callable[[Step], Any] | None, episodes: int
+) -> Iterator[Callable[[Step], Any]]:
+    """Whom to tell: the callback given, a bar under the label given, or nobody."""
+    if not isinstance(progress, str):
+        yield progress or (lambda step: None)
+        return
+    with Progress(episodes, progress) as bar:
 
-            def show(step: Step) -> None:
-                mean = f"  score {step.mean:.3f}" if step.mean == step.mean else ""
-                bar.update(step.episodes, f"trial {step.done}/{step.total}{mean}")
+        def draw(step: Step) -> None:
+            mean = "" if math.isnan(step.mean) else f"  score {step.mean:.3f}"
+            bar.update(step.episodes, f"trial {step.done}/{step.total}{mean}")
 
-        done = episodes = scored = 0
-        total = 0.0
-
-        def tell(trial: Trial, result: Result) -> None:
-            nonlocal done, episodes, scored, total
-            done, episodes = done + 1, episodes + trial.episodes
-            score = result.columns["score"]
-            if score == score:  # not NaN
-                scored, total = scored + 1, total + score
-            if callable(show):
-                mean = total / scored if scored else float("nan")
-                show(Step(done, len(trials), episodes, mean, result))
-
-        yield tell
+        yield draw

@@ -43,8 +43,8 @@ def world_word(word: str) -> str:
     """The word of a task without the seed that draws one instance of it.
 
     Example:
-        >>> world_word("synthetic:rank=2,seed=3")
-        'synthetic:rank=2'
+        >>> world_word("synthetic:rank=4,seed=3")
+        'synthetic:rank=4'
     """
     if is_file(word):
         return word
@@ -58,8 +58,8 @@ def instance(word: str, seed: int) -> str:
     """Run k of a random task plays its instance k, unless the word fixes the seed itself.
 
     Example:
-        >>> instance("synthetic:rank=2", 3), instance("synthetic:seed=7", 3)
-        ('synthetic:rank=2,seed=3', 'synthetic:seed=7')
+        >>> instance("synthetic:rank=4", 3), instance("synthetic:seed=7", 3)
+        ('synthetic:rank=4,seed=3', 'synthetic:seed=7')
     """
     if is_file(word):
         return word

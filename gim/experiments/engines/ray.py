@@ -10,63 +10,95 @@ from __future__ import annotations
 import importlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from gim.experiments.engines.base import Answers, TrialFailed, processors
 from gim.experiments.engines.compiling import compile_loops
 from gim.experiments.engines.worker import question, result_of, user_code
-from gim.experiments.trial import Trial
+from gim.experiments.trial import Result, Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
-LOOPBACK = "127.0.0.1"
+LOCAL = {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no cluster, on any system: loopback only
+    "RAY_AUTH_MODE": "token",  # only this user's processes may speak to it
+}
 
 
 def run(trials: list[Trial], workers: int | None = None, address: str | None = None) -> Answers:
     """Yield results as they come; `address` is that of a running cluster, or ``auto``."""
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    ray = _ray()
     where = user_code(trials)
-    running: dict[Any, int] = {}
-    ours = not ray.is_initialized()
     if address is None:
         compile_loops(trials)
-    if ours:
-        _start(ray, address, workers)
-    try:
+    running: dict[Any, int] = {}
+    with _started(address, workers) as ray:
         work = ray.remote(max_retries=RETRIES, num_cpus=1)(_work)
         running = {work.remote(json.dumps(question(t)), where): i for i, t in enumerate(trials)}
-        while running:
-            done, _ = ray.wait(list(running), num_returns=1)
-            for answer in done:
-                i = running.pop(answer)
-                try:
-                    yield i, result_of(json.loads(ray.get(answer)))
-                except (TrialFailed, ray.exceptions.RayError) as problem:
-                    text = str(problem).strip().splitlines()[0]
-                    raise TrialFailed(f"{trials[i].id}: {text}") from None
-    finally:
-        if ours:
-            ray.shutdown()
-        else:
+        try:
+            while running:
+                done, _ = ray.wait(list(running), num_returns=1)
+                for answer in done:
+                    i = running.pop(answer)
+                    yield i, _result(ray, answer, trials[i])
+        finally:
             for answer in running:
                 ray.cancel(answer, force=True)
 
 
+def _result(ray: Any, answer: Any, trial: Trial) -> Result:
+    try:
+        return result_of(json.loads(ray.get(answer)))
+    except TrialFailed as problem:
+        raise TrialFailed(f"{trial.id}: {problem}") from None
+    except ray.exceptions.RayError as problem:
+        text = " ".join(str(problem).split())[:200]
+        raise TrialFailed(f"{trial.id}: its worker was lost {RETRIES + 1} times: {text}") from None
+
+
+@contextmanager
+def _started(address: str | None, workers: int | None) -> Iterator[Any]:
+    """Ray, started here or connected to; one that runs in this process already is left as it is."""
+    with _environment(LOCAL if address is None else {}):
+        ray = _ray()
+        if ray.is_initialized():
+            yield ray
+            return
+        try:
+            _start(ray, address, workers)
+            yield ray
+        finally:
+            ray.shutdown()
+
+
 def _start(ray: Any, address: str | None, workers: int | None) -> None:
+    quiet = {"log_to_driver": False, "logging_level": "warning"}
     if address is not None:
         try:
-            ray.init(address=address, log_to_driver=False, logging_level="warning")
+            ray.init(address=address, **quiet)
         except (ConnectionError, ValueError, RuntimeError) as problem:
             raise ValueError(f"there is no Ray at {address!r}: {problem}") from None
         return
-    ray.init(
-        address="local",
-        num_cpus=workers or processors(),
-        include_dashboard=False,
-        log_to_driver=False,
-        logging_level="warning",
-        _node_ip_address=LOOPBACK,
-    )
+    count = workers or processors()
+    ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
+    if not ray.util.get_node_ip_address().startswith("127."):
+        raise ValueError(
+            "Ray was imported before gim could tell it to stay on this machine: start it yourself "
+            "with ray.init(), or leave the import out"
+        )
+
+
+@contextmanager
+def _environment(values: dict[str, str]) -> Iterator[None]:
+    """Set environment variables while inside, but for those that the user has set."""
+    new = {name: value for name, value in values.items() if name not in os.environ}
+    os.environ.update(new)
+    try:
+        yield
+    finally:
+        for name in new:
+            os.environ.pop(name, None)
 
 
 def _work(trial: str, where: dict[str, Any]) -> str:

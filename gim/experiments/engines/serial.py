@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-
 from gim.experiments.engines.base import Answers, TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, run_trial

@@ -1,4 +1,4 @@
-"""What an artefact of the paper is made of: cells of trials, and a pure function of their results."""
+"""What an artefact of the paper is: cells of trials, and a pure function of their results."""
 
 from __future__ import annotations
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper import settings
 from gim.experiments.paper.base import Evidence, Experiment
@@ -11,11 +13,11 @@ from gim.experiments.paper.shapes import curves_figure, means_table
 AGENTS = {
     AUTHORS: settings.SEVEN,
     FAIR: settings.SEVEN,
-    STRONG: (settings.GREEDY, settings.RMAX, settings.UCBVI, settings.PSRL, settings.MBIE)
-    + (settings.OPTIMAL, settings.RANDOM),
+    STRONG: (*settings.MODEL_BASED, *settings.TODAY, settings.OPTIMAL, settings.RANDOM),
 }
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Every agent on every task under every setting."""
     return [

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import SETTINGS, Cell, Scale
@@ -11,6 +13,7 @@ from gim.experiments.paper.thresholds import CHOICE, threshold_cells
 GRIDS = {"4 × 4": "gridworld", "3 × 3": "gridworld:height=3,width=3"}
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Both grids, 10 runs."""
     return threshold_cells(scale, GRIDS, runs=10)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.properties import CHOICE, property_cells, property_figure
 from gim.experiments.paper.settings import SETTINGS, Cell, Scale
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """The sweep over ranks."""
     return property_cells(scale, "rank")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper import settings
 from gim.experiments.paper.base import Evidence, Experiment
@@ -12,6 +14,7 @@ SIZES = ((20, 10), (30, 20), (40, 30), (50, 40))
 M, EPISODES = 100, 200_000
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Seven agents on four sizes under both settings; m is 100 in both."""
     return [

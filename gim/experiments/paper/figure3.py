@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import SETTINGS, Cell, Scale
@@ -9,6 +11,7 @@ from gim.experiments.paper.shapes import sweep_figure
 from gim.experiments.paper.thresholds import CHOICE, threshold_cells
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Rank 2 only."""
     return threshold_cells(scale, {"rank 2": "synthetic"})

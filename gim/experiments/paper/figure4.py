@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from gim.experiments.artefact import Artefact, Figure
 from gim.experiments.paper.base import Evidence, Experiment
@@ -12,6 +13,7 @@ from gim.experiments.paper.settings import SETTING_TITLES, SETTINGS, Cell, Scale
 NAMES = ("rank", "mu0", "kappa")
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Three sweeps."""
     return property_cells(scale, *NAMES)

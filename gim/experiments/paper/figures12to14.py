@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.properties import CHOICE, asked_table, property_cells, property_figure
@@ -11,6 +13,7 @@ NUMBERS = {"mu0": 12, "mu1": 13, "kappa": 14}
 SYMBOLS = {"mu0": "μ₀", "mu1": "μ₁", "kappa": "κ"}
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """Three sweeps; those of mu0 and kappa are Figure 4's."""
     return property_cells(scale, *NUMBERS)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import SETTINGS, Cell, Scale
@@ -12,6 +14,7 @@ NUMBERS = dict(zip(MEASURES, (7, 8, 9), strict=True))
 TITLES = dict(zip(MEASURES, ("AvgReward", "TotalEps", "PostAvgReward"), strict=True))
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """All ranks; the cells of rank 2 are those of Figure 3."""
     tasks = {f"rank {r}": f"synthetic:rank={r}" for r in scale.grid(RANKS)}

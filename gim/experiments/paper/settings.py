@@ -29,6 +29,7 @@ GREEDY, RMAX, Q, DELAYED_Q, DOUBLE_Q = "GIM", "RMax", "Q-learning", "Delayed-Q",
 OPTIMAL, RANDOM = "Optimal", "Random"
 UCBVI, PSRL, MBIE = "UCBVI", "PSRL", "MBIE-EB"
 MODEL_BASED, MODEL_FREE = (GREEDY, RMAX), (Q, DELAYED_Q, DOUBLE_Q)
+TODAY = (UCBVI, PSRL, MBIE)
 LEARNERS = MODEL_BASED + MODEL_FREE
 SEVEN = (*LEARNERS, OPTIMAL, RANDOM)
 
@@ -41,7 +42,7 @@ TITLES = {
 }
 SAME = {  # under every setting
     Q: "q_learning:alpha=0.1,epsilon=0.1,gamma=0.95",
-    DOUBLE_Q: "double_q:alpha=0.05,epsilon=0.1,gamma=0.99",
+    DOUBLE_Q: "double_q_learning:alpha=0.05,epsilon=0.1,gamma=0.99",
     OPTIMAL: "optimal",
     RANDOM: "random",
     UCBVI: "ucbvi:scale=0.03",
@@ -128,7 +129,7 @@ def agent_word(setting: str, agent: str, task: str, m: int | None = None) -> str
         return SAME[agent]
     authors = setting == AUTHORS
     if agent == DELAYED_Q:
-        return "delayed_q:m=5,epsilon1=0.1" + ",r_max=1.0" * authors
+        return "delayed_q_learning:m=5,epsilon1=0.1" + ",r_max=1.0" * authors
     if agent == GREEDY:
         made = GIM.authors(task) if authors else GIM.paper()
         # The published code asks for m+1 visits, and so does GIM.authors.

@@ -1,4 +1,4 @@
-"""The few shapes that all figures of the paper have: learning curves, sweeps, and tables of means."""
+"""The few shapes that the paper's artefacts have: learning curves, sweeps, tables of means."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from gim.agent import agents
 from gim.experiments.artefact import Artefact
@@ -21,6 +22,7 @@ def name(beta: float) -> str:
     return f"{GREEDY}, β={beta:g}"
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """GIM over a grid of rho and beta, and RMax, which has neither."""
     made = []

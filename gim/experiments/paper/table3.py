@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper import figure2
 from gim.experiments.paper.base import Evidence, Experiment
@@ -16,6 +18,7 @@ PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
 }
 
 
+@cache
 def cells(scale: Scale) -> list[Cell]:
     """The five learners of Figure 2."""
     return [c for c in figure2.cells(scale) if c.agent in LEARNERS]

@@ -58,7 +58,7 @@ def factorised(
     """Fit each matrix with the rank given for it [K], those of one rank together."""
     completed = np.zeros_like(matrices)
     most, converged = 0, True
-    for r in np.unique(rank[rank > 0]):
+    for r in np.unique(rank):
         which = np.flatnonzero(rank == r)
         start = rng.standard_normal((len(which), r, matrices.shape[2]))
         U, V, iterations, change = alternate(

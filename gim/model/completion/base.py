@@ -88,15 +88,27 @@ class Method(Params):
         if not W.any():  # nothing to complete from
             return Completed(np.zeros_like(M), 0, 0, 0.0, False)
         W = W / W[W > 0].mean()
-        fit = self.fit(M, W, rng)
+        fit = self._fit_nonzero(M, W, rng)
         if not np.isfinite(fit.matrices).all():
             return Completed(np.zeros_like(M), fit.rank, fit.iterations, 1.0, False)
         converged = fit.converged and not ran_away(M, W, fit.matrices).any()
         residual = misfit(M, W, fit.matrices)
         return Completed(fit.matrices, fit.rank, fit.iterations, residual, converged)
 
+    def _fit_nonzero(self, M: Floats, W: Floats, rng: np.random.Generator) -> Fit:
+        """Fit the matrices in which something other than 0 was seen; the others stay 0."""
+        live = np.array([bool((W * matrix).any()) for matrix in M])
+        if live.all():
+            return self.fit(M, W, rng)
+        completed, rank = np.zeros_like(M), np.zeros(len(M), np.int64)
+        if not live.any():
+            return Fit(completed, rank, 0, True)
+        fit = self.fit(M[live], W, rng)
+        completed[live], rank[live] = fit.matrices, fit.rank
+        return Fit(completed, rank, fit.iterations, fit.converged)
+
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
-        """Complete checked data, with weights of mean 1 over the seen entries."""
+        """Complete checked data: weights of mean 1 where seen, no matrix of zeros."""
         raise TypeError(f"{type(self).__name__} must define fit(matrices, weights, rng)")
 
     def __str__(self) -> str:
@@ -134,7 +146,8 @@ def ran_away(matrices: Floats, weights: Floats, completed: Floats) -> NDArray[np
     """Tell which completed matrices [K] left the range of what was seen a hundred times over."""
     seen = weights > 0
     largest = np.array([np.abs(M * seen).max() for M in matrices])
-    return np.array([np.abs(X).max() for X in completed]) > RUNAWAY * largest
+    rounding = 1e-9 * largest.max()
+    return np.array([np.abs(X).max() for X in completed]) > RUNAWAY * largest + rounding
 
 
 def unit_scale(matrices: Floats, weights: Floats) -> Floats:

@@ -40,7 +40,7 @@ class OptSpace(Method, name="optspace"):
     """Fixed rank by descent on the Grassmann manifold."""
 
     rank: Annotated[int | None, Within(1), "of every matrix; none: estimated, one by one"] = None
-    ridge: Annotated[float, Within(0), "penalty on the core, times the share unexplained"] = 0.1
+    ridge: Annotated[float, Within(0), "penalty on the core, times the share unexplained"] = 0.2
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
     tolerance: Annotated[float, Within(0), "root of the relative decrease at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "steps of descent"] = 1000
@@ -54,7 +54,7 @@ class OptSpace(Method, name="optspace"):
             rank = np.full(K, min(self.rank, S, A))
         completed = np.zeros_like(matrices)
         most, converged = 0, True
-        for r in np.unique(rank[rank > 0]):
+        for r in np.unique(rank):
             which = np.flatnonzero(rank == r)
             for block in blocks(matrices[which]):
                 M = matrices[which[block]]

@@ -46,8 +46,6 @@ class Tucker(Method, name="tucker"):
         scale = unit_scale(matrices, weights)
         basis = leading_basis(matrices / scale, weights, self.next_states, rng)
         N = np.tensordot((basis / scale[:, 0]).T, matrices, axes=1)  # [q, S, A]
-        if not (weights * N).any():
-            return Fit(np.zeros_like(matrices), 0, 0, True)
         states = min(self.states or S, S, A * len(N))
         if self.states is None:
             states = unfolding_rank(N, weights, self.max_rank, ROUGH_RIDGE, rng)

@@ -49,8 +49,6 @@ class Unfolding(Method, name="unfolding"):
             basis = leading_basis(M, W, BASIS, rng)
             N = np.tensordot(basis.T, M, axes=1)
             rank = unfolding_rank(N, W, self.max_rank, self.ridge, rng)
-        if rank == 0:
-            return Fit(np.zeros_like(matrices), 0, 0, True)
         shared = share(M, W, rank, self.ridge, self.tolerance, self.max_iterations, rng)
         completed = (shared.U @ shared.V).transpose(2, 1, 0)
         if self.mode == "action":

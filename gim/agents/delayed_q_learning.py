@@ -1,0 +1,111 @@
+"""Delayed Q-learning (Strehl, Li, Wiewiora, Langford and Littman, 2006).
+
+Values start as large as can be and fall: m samples of r + gamma max_b Q(s', b) are collected for a
+pair, and if their mean is lower than Q(s, a) by 2 epsilon1 or more, it becomes Q(s, a), plus
+epsilon1. A pair whose attempt fails stops learning until some value has changed since. Actions are
+greedy, always; there are at most S A / ((1 - gamma) epsilon1) changes in all, and so it is PAC-MDP.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim.agents.q_learning import keep_best
+from gim.jit import hot
+from gim.model.rewards import RMax, largest_reward
+from gim.params import Within
+from gim.sampling import listed
+
+STEP, CHANGED = 0, 1  # places in Memory.time
+
+
+class Memory(NamedTuple):
+    """Action values and the attempts under way; names as in the paper's pseudo-code."""
+
+    q: NDArray[np.float64]  # [S, A]; -inf where not available
+    best: NDArray[np.int64]  # [S] the greedy action
+    U: NDArray[np.float64]  # [S, A] sum of the attempt's samples
+    l: NDArray[np.int64]  # [S, A] their number
+    t: NDArray[np.int64]  # [S, A] step of the last attempt
+    learning: NDArray[np.bool_]  # [S, A] LEARN
+    time: NDArray[np.int64]  # [2] steps so far; step of the last change of a value, t*
+    m: NDArray[np.int64]  # [1]
+    rates: NDArray[np.float64]  # [2] gamma, epsilon1
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Greedy."""
+    return memory.best[s]
+
+
+@hot
+def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
+    """Lines 13 to 33 of the pseudo-code: collect, attempt, or wake up again."""
+    time = memory.time
+    time[0] += 1
+    if memory.learning[s, a]:
+        future = 0.0 if end == TERMINATED else memory.q[t, memory.best[t]]
+        memory.U[s, a] += r + memory.rates[0] * future
+        memory.l[s, a] += 1
+        if memory.l[s, a] == memory.m[0]:
+            attempt(memory, s, a)
+    elif memory.t[s, a] < time[1]:
+        memory.learning[s, a] = True
+    return GO_ON
+
+
+@hot
+def attempt(memory: Any, s: int, a: int) -> None:
+    """Take the mean of the samples for the value, if it is clearly lower."""
+    q, time, epsilon1 = memory.q, memory.time, memory.rates[1]
+    before, mean = q[s, a], memory.U[s, a] / memory.m[0]
+    if before - mean >= 2 * epsilon1:
+        q[s, a] = mean + epsilon1
+        time[1] = time[0]
+        keep_best(q, memory.best, s, a, before)
+    elif memory.t[s, a] >= time[1]:
+        memory.learning[s, a] = False
+    memory.t[s, a] = time[0]
+    memory.U[s, a] = 0.0
+    memory.l[s, a] = 0
+
+
+@dataclass(frozen=True)
+class DelayedQLearning(Agent):
+    """Optimistic values that fall only on the evidence of m samples; greedy, no model."""
+
+    m: Annotated[int, Within(1), "samples of an attempt"] = 5
+    epsilon1: Annotated[float, Within(0), "how far values stay above their samples"] = 0.1
+    gamma: Annotated[float, Within(0, 0.9999), "discount of the future"] = 0.95
+    r_max: RMax = None
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """All values at r_max / (1 - gamma), the greedy action of each state drawn."""
+        actions, n_actions = listed(task.available)
+        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
+        top = largest_reward(task, self.r_max) / (1 - self.gamma)
+        zeros = np.zeros((task.S, task.A))
+        return Memory(
+            q=np.where(task.available, top, -np.inf),
+            best=actions[np.arange(task.S), drawn],
+            U=zeros.copy(),
+            l=zeros.astype(np.int64),
+            t=zeros.astype(np.int64),
+            learning=np.ones((task.S, task.A), bool),
+            time=np.zeros(2, np.int64),
+            m=np.array([self.m]),
+            rates=np.array([self.gamma, self.epsilon1]),
+        )
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """The greedy policy [S]."""
+        return memory.best.copy()

@@ -1,0 +1,151 @@
+"""Look at a world: its exact facts, its dynamic matrices, and whether they can be completed.
+
+    gim inspect synthetic
+    gim inspect FrozenLake-v1 --rho 0.8 --plot values.png
+
+A rehearsal infers some pairs from samples of the others and judges the plan by the truth."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from gim import files
+from gim.cli.command import whole
+from gim.mdp import TabularMDP
+from gim.model.completion.base import completions
+from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
+from gim.model.rehearsal import Rehearsal, rehearse
+from gim.terminal import table
+from gim.worlds import world_of
+
+ENTRIES = 2_000_000  # of all dynamic matrices together; beyond it only the plain facts are shown
+DIAMETER_STATES = 1000
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Take a world, and how it would be explored."""
+    add = parser.add_argument
+    add("world", metavar="WORLD", help="riverswim:length=10, my.npz or a Gymnasium id")
+    add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
+    add("--m", type=whole, default=40, metavar="N", help="visits that make a pair known (40)")
+    add("--rho", type=float, default=0.8, metavar="R", help="share of known pairs (0.8)")
+    add("--completion", default="als(rank=10,ridge=0.03)", metavar="WORD", help="the method")
+    add("--seed", type=whole, default=0, metavar="N", help="of the rehearsal")
+    add("--plot", type=Path, metavar="FILE", help="save a picture of the singular values")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print what can be known of the world."""
+    if not 0 < args.rho <= 1:
+        raise ValueError(f"--rho {args.rho}: must be above 0 and at most 1")
+    if args.m < 1:
+        raise ValueError(f"--m {args.m}: must be at least 1")
+    mdp = world_of(args.world, args.horizon)
+    if not isinstance(mdp, TabularMDP):
+        raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")
+    completion = completions.make(args.completion)
+    if args.plot is not None:
+        files.check_target(args.plot)
+    print(table(_facts(mdp), align="<<"))
+    if mdp.S * mdp.S * mdp.A > ENTRIES:
+        print("\nThe dynamic matrices are too large to take apart here.")
+        return 0
+    found = spectrum(dynamic_matrices(mdp.transitions, mdp.rewards))
+    print("\nThe S+1 dynamic matrices\n")
+    print(table(_spectral(mdp, found, args.rho), ["", "median", "largest", "rewards"], "<>>>"))
+    print("\nSingular values over the largest: median and range over the transition matrices\n")
+    print(_bars(found))
+    rehearsal = rehearse(
+        mdp, completion, np.random.default_rng(args.seed), max(args.m, 1), args.rho
+    )
+    print(f"\nRehearsal: a share {1 - args.rho:.2g} of the pairs inferred, {args.m} samples else\n")
+    print(table(_rehearsed(rehearsal), align="<>"))
+    print(f"\n{_verdict(mdp, rehearsal)}")
+    if args.plot is not None:
+        from gim.plot import singular_values
+
+        singular_values(mdp).savefig(args.plot)
+        print(f"\nSaved {args.plot}")
+    return 0
+
+
+def _facts(mdp: TabularMDP) -> list[list[str]]:
+    playable = int((mdp.available & ~mdp.terminal[:, None]).sum())
+    rows = [
+        ["world", mdp.name],
+        ["states, actions, horizon", f"{mdp.S}, {mdp.A}, {mdp.horizon}"],
+        ["pairs that can be played", f"{playable} of {mdp.S * mdp.A}"],
+        ["states within reach", f"{int(mdp.reachable().sum())}"],
+        ["best expected return", f"{mdp.optimal_return():.6g}"],
+        ["random expected return", f"{mdp.random_return():.6g}"],
+    ]
+    if mdp.S <= DIAMETER_STATES:
+        D = mdp.diameter()
+        if not np.isfinite(D):
+            text = "infinite: some state cannot be left or reached. Assumption 1 fails"
+        else:
+            text = f"{D:.4g}: Assumption 1 (D < H) {'holds' if mdp.horizon > D else 'fails'}"
+        rows.append(["diameter D", text])
+    return rows
+
+
+def _spectral(mdp: TabularMDP, found: Spectrum, rho: float) -> list[list[str]]:
+    enough = oversampling(found, (mdp.S, mdp.A), rho)
+    columns = {
+        "rank (singular values above 1e-9 of the largest)": found.rank,
+        "condition number kappa": found.kappa,
+        "mu0, Definition 3 of the paper": found.mu0.definition,
+        "mu0, appendix": found.mu0.appendix,
+        "mu0, Keshavan": found.mu0.keshavan,
+        "mu1, Definition 3 of the paper": found.mu1.definition,
+        "mu1, appendix": found.mu1.appendix,
+        "mu1, Keshavan": found.mu1.keshavan,
+        "degrees of freedom (n1+n2-r)r": found.freedom,
+        "known entries per degree of freedom": enough,
+    }
+    return [[name, *_three(np.asarray(values, float))] for name, values in columns.items()]
+
+
+def _three(values: np.ndarray) -> list[str]:
+    moves = values[:-1][np.isfinite(values[:-1])]
+    inner = [float(np.median(moves)), float(moves.max())] if moves.size else [np.nan, np.nan]
+    return ["-" if np.isnan(x) else f"{x:.4g}" for x in (*inner, float(values[-1]))]
+
+
+def _bars(found: Spectrum, width: int = 40, most: int = 12) -> str:
+    values = found.values[:-1]
+    shares = values[values[:, 0] > 0] / values[values[:, 0] > 0][:, :1]
+    lines = []
+    for k in range(min(shares.shape[1], most)):
+        low, middle, high = np.quantile(shares[:, k], (0, 0.5, 1))
+        bar = "█" * round(width * middle) or "▏"
+        lines.append(f"{k + 1:>4}  {bar:<{width}}  {middle:.3f}  ({low:.3f} to {high:.3f})")
+    if shares.shape[1] > most:
+        lines.append(f"      ... and {shares.shape[1] - most} more")
+    return "\n".join(lines)
+
+
+def _rehearsed(found: Rehearsal) -> list[list[str]]:
+    return [
+        ["error of an inferred p(.|s,a), L1", f"{found.l1:.3f}"],
+        ["  had it been the mean of its state", f"{found.state_mean:.3f}"],
+        ["  had it been the mean of all", f"{found.marginal:.3f}"],
+        ["gap of the plan (0 optimal, 1 random)", f"{found.gap:.3f}"],
+        ["  with every pair sampled", f"{found.known_gap:.3f}"],
+    ]
+
+
+def _verdict(mdp: TabularMDP, found: Rehearsal) -> str:
+    if found.hurts:
+        return (
+            "Warning: inference hurts here. What is known of other pairs says too little of the "
+            "inferred ones;\nexplore all pairs (rho=1), which switches completion off."
+        )
+    if found.l1 > min(found.state_mean, found.marginal):
+        return (
+            "Completion is doubtful: a plain mean predicts better, though the plan does not suffer."
+        )
+    return "Completion is plausible here: it predicts better than plain means, and the plan holds."

@@ -1,0 +1,104 @@
+"""How parts of claims are made: estimates and paired comparisons, with their numbers in words."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gim.experiments.ledger import Part
+from gim.experiments.paper.base import Evidence, Floats, pick
+from gim.experiments.paper.settings import Cell
+from gim.experiments.statistics import Estimate, compare, mean_interval
+
+
+class Look:
+    """The results of some cells under one setting."""
+
+    def __init__(self, evidence: Evidence, cells: Sequence[Cell], setting: str) -> None:
+        self.evidence, self.cells = evidence, pick(cells, setting)
+        self.panels = list(dict.fromkeys(cell.panel for cell in self.cells))
+
+    def at(self, panel: str, agent: str) -> list[Cell]:
+        """The cells of an agent in a panel, by x."""
+        return sorted(pick(self.cells, None, panel, agent), key=lambda cell: cell.x)
+
+    def __call__(self, panel: str, agent: str, measure: str) -> Floats:
+        """A measure of every run of an agent in a panel that is no sweep."""
+        return self.of(self.at(panel, agent)[0], measure)
+
+    def of(self, cell: Cell, measure: str) -> Floats:
+        """A measure of every run; a run not finished counts with all its episodes in TotalEps."""
+        values = self.evidence.values(cell, measure)
+        if measure == "total_eps":
+            return np.where(np.isnan(values), [t.episodes for t in cell.trials], values)
+        return values
+
+    def means(self, panel: str, agent: str, measure: str) -> Floats:
+        """The mean at each x of a sweep."""
+        return np.array([self.of(cell, measure).mean() for cell in self.at(panel, agent)])
+
+    def finished(self, cell: Cell) -> int:
+        """How many runs finished exploring."""
+        return int(np.isfinite(self.evidence.values(cell, "total_eps")).sum())
+
+
+def greater(
+    what: str, a: Floats, b: Floats, names: tuple[str, str], digits: int = 3, by: float = 0.0
+) -> Part:
+    """The mean of a is larger than that of b, paired by seed, and the interval says so.
+
+    Args:
+        what: the part's name.
+        a, b: a value per run, on the same seeds; NaN: not finished.
+        names: of a and b.
+        digits: behind the point.
+        by: how much larger it must be.
+    """
+    if np.isnan(a).any() or np.isnan(b).any():
+        missing = names[0] if np.isnan(a).any() else names[1]
+        return Part(what, None, f"{missing}: not all runs finished")
+    difference = compare(a, b).difference
+    sure = math.isnan(difference.low) or difference.low > by
+    text = f"{names[0]} {a.mean():,.{digits}f}, {names[1]} {b.mean():,.{digits}f}, "
+    return Part(what, bool(difference.mean > by and sure), text + between(difference, digits))
+
+
+def between(difference: Estimate, digits: int = 3) -> str:
+    """A difference with its interval, in words."""
+    mean, low, high, _ = difference
+    interval = "" if math.isnan(low) else f" ({low:+,.{digits}f} to {high:+,.{digits}f})"
+    return f"difference {mean:+,.{digits}f}{interval}"
+
+
+def spread(what: str, means: Floats, limit: float, digits: int = 3, share: bool = False) -> Part:
+    """The largest less the smallest mean of a sweep is at most `limit` (a share of their mean)."""
+    if np.isnan(means).any():
+        return Part(what, None, "not all runs finished")
+    width = float(np.ptp(means))
+    text = f"from {means.min():,.{digits}f} to {means.max():,.{digits}f}"
+    if share:
+        width /= abs(float(means.mean()))
+        return Part(what, width <= limit, f"{text}, {width:.0%} of the mean")
+    return Part(what, width <= limit, f"{text}, spread {width:.{digits}f}")
+
+
+def at_least(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+    """The mean is at least `limit`."""
+    if np.isnan(values).any():
+        return Part(what, None, f"{int(np.isnan(values).sum())} of {values.size} not finished")
+    return Part(what, bool(values.mean() >= limit), _mean(values, digits))
+
+
+def at_most(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+    """The mean is at most `limit`."""
+    if np.isnan(values).any():
+        return Part(what, None, f"{int(np.isnan(values).sum())} of {values.size} not finished")
+    return Part(what, bool(values.mean() <= limit), _mean(values, digits))
+
+
+def _mean(values: Floats, digits: int) -> str:
+    mean, low, high, _ = mean_interval(values)
+    interval = "" if math.isnan(low) else f" ({low:,.{digits}f} to {high:,.{digits}f})"
+    return f"{mean:,.{digits}f}{interval}"

@@ -1,0 +1,160 @@
+"""Claims about the known threshold m: Figures 3 and 7 to 10."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from gim.experiments.claims.parts import Look, greater
+from gim.experiments.ledger import Claim, Part
+from gim.experiments.paper import figure3, figure10, figures7to9
+from gim.experiments.paper.base import Evidence
+from gim.experiments.paper.settings import GREEDY, RMAX, Cell
+
+HIGH, WORSE = 0.95, 0.01  # of the optimum
+
+
+def more_reward(evidence: Evidence, setting: str) -> list[Part]:
+    """At every m of Figure 3."""
+    return _by_m(Look(evidence, figure3.cells(evidence.scale), setting), "rank 2", "score")
+
+
+def sooner(evidence: Evidence, setting: str) -> list[Part]:
+    """At every m of Figure 3."""
+    return _by_m(Look(evidence, figure3.cells(evidence.scale), setting), "rank 2", "total_eps")
+
+
+def grids(evidence: Evidence, setting: str) -> list[Part]:
+    """Both, on both grids."""
+    look = Look(evidence, figure10.cells(evidence.scale), setting)
+    parts = []
+    for panel in look.panels:
+        for measure, what in (("score", "gains more"), ("total_eps", "explores sooner")):
+            parts.append(_all(f"{panel}: GIM {what}", _by_m(look, panel, measure)))
+    return parts
+
+
+def slightly_worse(evidence: Evidence, setting: str) -> list[Part]:
+    """GIM's PostAvgReward against RMax's, where both finished."""
+    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    parts = []
+    for panel in look.panels:
+        lost = []
+        for ours, theirs in zip(look.at(panel, GREEDY), look.at(panel, RMAX), strict=True):
+            both = look.of(theirs, "post_score") - look.of(ours, "post_score")
+            if np.isfinite(both).all():
+                lost.append(float(both.mean()))
+        if lost:
+            worst = max(lost)
+            numbers = f"worse by {min(lost):+.3f} to {worst:+.3f}, at {len(lost)} values of m"
+            parts.append(Part(panel, worst < WORSE, numbers))
+        else:
+            parts.append(Part(panel, None, "at no m have all runs finished exploring"))
+    return parts
+
+
+def always_high(evidence: Evidence, setting: str) -> list[Part]:
+    """GIM's AvgReward at its worst m."""
+    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    parts = []
+    for panel in look.panels:
+        means = look.means(panel, GREEDY, "score")
+        numbers = f"from {means.min():.3f} to {means.max():.3f} over m"
+        parts.append(Part(panel, bool(means.min() > HIGH), numbers))
+    return parts
+
+
+def less_sensitive(evidence: Evidence, setting: str) -> list[Part]:
+    """How far AvgReward and TotalEps move over m."""
+    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    parts = []
+    for panel in look.panels:
+        for measure, what, digits in (("score", "AvgReward", 3), ("total_eps", "TotalEps", 0)):
+            ours, theirs = (float(np.ptp(look.means(panel, a, measure))) for a in (GREEDY, RMAX))
+            numbers = f"spread over m: GIM {ours:,.{digits}f}, RMax {theirs:,.{digits}f}"
+            parts.append(Part(f"{panel}: {what}", ours < theirs, numbers))
+    return parts
+
+
+def _by_m(look: Look, panel: str, measure: str) -> list[Part]:
+    """GIM ahead of RMax, m by m: more reward, or fewer episodes."""
+    parts = []
+    for ours, theirs in zip(look.at(panel, GREEDY), look.at(panel, RMAX), strict=True):
+        parts.append(_ahead(look, ours, theirs, measure))
+    return parts
+
+
+def _ahead(look: Look, ours: Cell, theirs: Cell, measure: str) -> Part:
+    what = f"m = {ours.x:g}"
+    a, b = look.of(ours, measure), look.of(theirs, measure)
+    if measure == "score":
+        return greater(what, a, b, (GREEDY, RMAX))
+    if not look.finished(ours) and not look.finished(theirs):
+        return Part(what, None, "no run of either finished exploring")
+    part = greater(what, b, a, (RMAX, GREEDY), 0)
+    done = f"finished: GIM {look.finished(ours)}, RMax {look.finished(theirs)} of {len(a)} runs"
+    return Part(what, part.holds, f"{part.numbers}; {done}")
+
+
+def _all(what: str, parts: Sequence[Part]) -> Part:
+    """Several parts as one."""
+    told = [part for part in parts if part.holds is not None]
+    holding = [part.what for part in told if part.holds]
+    numbers = f"at {len(holding)} of {len(parts)} values of m"
+    if not told:
+        return Part(what, None, "no run finished exploring")
+    return Part(what, len(holding) == len(parts), numbers)
+
+
+CLAIMS = (
+    Claim(
+        "more_reward",
+        "For the same m GIM gains more than RMax.",
+        "Fig. 3a",
+        "GIM's score is above RMax's, interval included.",
+        ("fig3",),
+        more_reward,
+    ),
+    Claim(
+        "sooner",
+        "For the same m GIM finishes exploring sooner.",
+        "Fig. 3b",
+        "GIM's TotalEps is below RMax's, interval included.",
+        ("fig3",),
+        sooner,
+    ),
+    Claim(
+        "slightly_worse",
+        "For the same m GIM's policy is less than 1 % worse than RMax's.",
+        "Fig. 3c, Fig. 9",
+        "RMax's PostAvgReward is above GIM's by less than 0.01 of the optimum, at every m at "
+        "which all runs finished.",
+        ("fig7to9",),
+        slightly_worse,
+    ),
+    Claim(
+        "always_high",
+        "GIM keeps above 95 % of the optimal reward whatever m.",
+        "Fig. 7",
+        "GIM's AvgReward at its worst m is above 0.95.",
+        ("fig7to9",),
+        always_high,
+    ),
+    Claim(
+        "less_sensitive",
+        "GIM is less sensitive to m than RMax.",
+        "Figs. 3, 7, 8",
+        "The spread of the means over m is smaller for GIM.",
+        ("fig7to9",),
+        less_sensitive,
+    ),
+    Claim(
+        "grids",
+        "On grid worlds, too, GIM gains more and explores sooner for the same m.",
+        "Fig. 10",
+        "As above, at every m.",
+        ("fig10",),
+        grids,
+    ),
+)
