@@ -71,7 +71,10 @@ def _once(
     by_state[~known.any(axis=1)] = marginal
     guesses["state"] = by_state[np.argwhere(unknown)[:, 0]]
     guesses["marginal"] = np.tile(marginal, (int(unknown.sum()), 1))
-    errors = [float(np.abs(g - truth[unknown]).sum(axis=1).mean()) for g in guesses.values()]
+    errors = [
+        float(np.abs(guess - truth[unknown]).sum(axis=1).mean()) if unknown.any() else 0.0
+        for guess in guesses.values()
+    ]
     full, full_r = _completed(mdp, everything, completion, m, rng)
     return (*errors, _gap(mdp, P, r), _gap(mdp, full, full_r))
 
