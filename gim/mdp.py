@@ -87,8 +87,9 @@ class TabularMDP:
 
     def _expected(self, r: Floats | None) -> Floats:
         if r is None:
-            r = np.asarray((self.transitions * self.rewards_next).sum(axis=-1))
-            r = r.reshape(self.S, self.A)
+            paid = (self.transitions * self.rewards_next).reshape(self.S * self.A, self.S)
+            # Summed as CSR whatever the storage, so that both give the same bits.
+            r = np.asarray(sparse.csr_array(paid).sum(axis=1)).reshape(self.S, self.A)
         elif (wrong := self.terminal[:, None] & (r != 0)).any():
             s, a = np.argwhere(wrong)[0]
             raise ValueError(

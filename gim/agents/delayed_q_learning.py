@@ -3,7 +3,8 @@
 Values start as large as can be and fall: m samples of r + gamma max_b Q(s', b) are collected for a
 pair, and if their mean is lower than Q(s, a) by 2 epsilon1 or more, it becomes Q(s, a), plus
 epsilon1. A pair whose attempt fails stops learning until some value has changed since. Actions are
-greedy, always; there are at most S A / ((1 - gamma) epsilon1) changes in all, and so it is PAC-MDP.
+greedy, always. Each change is by epsilon1 at least, so there are S A / ((1 - gamma) epsilon1) of
+them at the most, which makes it PAC-MDP. Published for r_max = 1, which is the unit here.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ class Memory(NamedTuple):
     q: NDArray[np.float64]  # [S, A]; -inf where not available
     best: NDArray[np.int64]  # [S] the greedy action
     U: NDArray[np.float64]  # [S, A] sum of the attempt's samples
-    l: NDArray[np.int64]  # [S, A] their number
+    samples: NDArray[np.int64]  # [S, A] their number, l
     t: NDArray[np.int64]  # [S, A] step of the last attempt
     learning: NDArray[np.bool_]  # [S, A] LEARN
     time: NDArray[np.int64]  # [2] steps so far; step of the last change of a value, t*
@@ -48,14 +49,14 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
     """Lines 13 to 33 of the pseudo-code: collect, attempt, or wake up again."""
     time = memory.time
-    time[0] += 1
+    time[STEP] += 1
     if memory.learning[s, a]:
         future = 0.0 if end == TERMINATED else memory.q[t, memory.best[t]]
         memory.U[s, a] += r + memory.rates[0] * future
-        memory.l[s, a] += 1
-        if memory.l[s, a] == memory.m[0]:
+        memory.samples[s, a] += 1
+        if memory.samples[s, a] == memory.m[0]:
             attempt(memory, s, a)
-    elif memory.t[s, a] < time[1]:
+    elif memory.t[s, a] < time[CHANGED]:
         memory.learning[s, a] = True
     return GO_ON
 
@@ -67,13 +68,13 @@ def attempt(memory: Any, s: int, a: int) -> None:
     before, mean = q[s, a], memory.U[s, a] / memory.m[0]
     if before - mean >= 2 * epsilon1:
         q[s, a] = mean + epsilon1
-        time[1] = time[0]
+        time[CHANGED] = time[STEP]
         keep_best(q, memory.best, s, a, before)
-    elif memory.t[s, a] >= time[1]:
+    elif memory.t[s, a] >= time[CHANGED]:
         memory.learning[s, a] = False
-    memory.t[s, a] = time[0]
+    memory.t[s, a] = time[STEP]
     memory.U[s, a] = 0.0
-    memory.l[s, a] = 0
+    memory.samples[s, a] = 0
 
 
 @dataclass(frozen=True)
@@ -81,7 +82,7 @@ class DelayedQLearning(Agent):
     """Optimistic values that fall only on the evidence of m samples; greedy, no model."""
 
     m: Annotated[int, Within(1), "samples of an attempt"] = 5
-    epsilon1: Annotated[float, Within(0), "how far values stay above their samples"] = 0.1
+    epsilon1: Annotated[float, Within(0), "how far values stay above samples, in r_max"] = 0.1
     gamma: Annotated[float, Within(0, 0.9999), "discount of the future"] = 0.95
     r_max: RMax = None
 
@@ -92,18 +93,18 @@ class DelayedQLearning(Agent):
         """All values at r_max / (1 - gamma), the greedy action of each state drawn."""
         actions, n_actions = listed(task.available)
         drawn = (rng.random(task.S) * n_actions).astype(np.int64)
-        top = largest_reward(task, self.r_max) / (1 - self.gamma)
+        r_max = largest_reward(task, self.r_max)
         zeros = np.zeros((task.S, task.A))
         return Memory(
-            q=np.where(task.available, top, -np.inf),
+            q=np.where(task.available, r_max / (1 - self.gamma), -np.inf),
             best=actions[np.arange(task.S), drawn],
             U=zeros.copy(),
-            l=zeros.astype(np.int64),
+            samples=zeros.astype(np.int64),
             t=zeros.astype(np.int64),
             learning=np.ones((task.S, task.A), bool),
             time=np.zeros(2, np.int64),
             m=np.array([self.m]),
-            rates=np.array([self.gamma, self.epsilon1]),
+            rates=np.array([self.gamma, self.epsilon1 * abs(r_max)]),
         )
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:

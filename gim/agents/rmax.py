@@ -125,12 +125,13 @@ class RMax(Agent, name="rmax"):
         )
 
     def think(self, memory: Memory, mind: Mind) -> None:
-        """Plan with what is known; pairs that are inferred well enough count as known."""
+        """Plan with what is known; a pair whose prediction is worth m visits counts as known."""
         belief, known = memory.belief, memory.known
         r_max = largest_reward(mind.task, self.r_max)
         if infer_when_due(belief, self.infer, mind, (_least(mind.task, r_max), r_max)):
-            n = belief.counts.n + belief.prior.n0
-            review(known, belief.counts._replace(n=n), belief.terminal)
+            seen = evidence(belief)
+            enough: Any = np.where(seen.n_r > 0, seen.n, 0)
+            review(known, belief.counts._replace(n=enough), belief.terminal)
         elif not memory.plan[1]:
             return
         with mind.timed("planning"):
@@ -139,8 +140,9 @@ class RMax(Agent, name="rmax"):
         memory.plan[1] = False
         mind.plans += 1
         met = belief.counts.n.any(axis=1)
-        if met.any() and known.rho_known[met].all():
-            mind.explored_at = mind.episode
+        explored = met.any() and known.rho_known[met].all()
+        first = mind.episode if mind.explored_at is None else mind.explored_at
+        mind.explored_at = first if explored else None
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
@@ -148,9 +150,9 @@ class RMax(Agent, name="rmax"):
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The policy [H, S]; in a state that is not known, the action to be tried next."""
-        states = range(len(memory.known.rho_known))
-        tried = [wander(memory, s) for s in states]
-        return np.where(memory.known.rho_known, memory.policy, tried)
+        known, (n, rank) = memory.known, (memory.belief.counts.n, memory.choices.rank)
+        order = np.where(known.available & ~known.mask, n * n.shape[1] + rank, np.iinfo(int).max)
+        return np.where(known.rho_known, memory.policy, order.argmin(axis=1))
 
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """What was counted and inferred."""

@@ -18,54 +18,20 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, THINK, Agent, Mind, Task
+from gim.agent import Agent, Mind
+from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
-from gim.inference.belief import (
-    VISITS,
-    Belief,
-    believed_model,
-    evidence,
-    infer_when_due,
-    new_belief,
-    observe,
-    with_room,
-)
-from gim.jit import bind, hot
-from gim.model.learned import LearnedModel
-from gim.model.rewards import RMax, RMin, most_to_come, reward_range
+from gim.inference.belief import VISITS, Evidence
+from gim.jit import bind
+from gim.model.rewards import RMax, RMin, most_to_come
 from gim.params import OneOf, Within
 from gim.planning.sweeps import expect_csr, expect_dense, rows_of, take_best
 
 expect = expect_dense  # the template below is bound to one or the other
-
-
-class Memory(NamedTuple):
-    """What was seen, and the optimistic plan."""
-
-    belief: Belief
-    q: NDArray[np.float64]  # [H, S, A] optimistic values; -inf where not available
-    v: NDArray[np.float64]  # [H + 1, S] their maxima
-    policy: NDArray[np.int64]  # [H, S]
-
-
-@hot
-def act(memory: Any, s: int, h: int, rng: Any) -> Any:
-    """Follow the optimistic policy."""
-    return memory.policy[h, s]
-
-
-@hot
-def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Count; plan after each episode."""
-    full = observe(memory.belief, s, a, r, t, end)
-    if end != GO_ON:
-        return THINK
-    return GROW if full else GO_ON
 
 
 def optimistic(
@@ -118,7 +84,7 @@ optimistic_csr = bind(optimistic, "csr", expect=expect_csr)
 
 
 @dataclass(frozen=True)
-class UCBVI(Agent, name="ucbvi"):
+class UCBVI(Episodic, Agent, name="ucbvi"):
     """Optimistic values with a bonus for what is uncertain, planned anew each episode."""
 
     scale: Annotated[float, Within(0), "times the bonus; 1 is what the inequality says"] = 0.03
@@ -128,49 +94,20 @@ class UCBVI(Agent, name="ucbvi"):
     r_max: RMax = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
-    act = staticmethod(act)
-    learn = staticmethod(learn)
-
-    def start(self, task: Task, rng: np.random.Generator) -> Memory:
-        """Nothing seen: every value is as large as can be."""
-        S, A, H = task.S, task.A, task.H
-        reward_range(task, self.r_min, self.r_max)  # complain now rather than later
-        return Memory(
-            belief=new_belief(task, self.infer),
-            q=np.zeros((H, S, A)),
-            v=np.zeros((H + 1, S)),
-            policy=np.zeros((H, S), np.int64),
+    def plan(
+        self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
+    ) -> None:
+        """Backward induction with the bonus."""
+        task, belief = mind.task, memory.belief
+        rows = rows_of(seen.N, task.S, task.A)
+        T = max(1, int(belief.schedule[VISITS]))
+        induct = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
+        induct(
+            (rows, *seen[1:]),
+            (task.available, belief.terminal, rewards),
+            most_to_come(task.H, rewards[1]),
+            math.log(5 * task.S * task.A * T / self.delta),
+            self.scale,
+            self.bonus == "bernstein",
+            (memory.q, memory.v, memory.policy),
         )
-
-    def think(self, memory: Memory, mind: Mind) -> None:
-        """Plan with bonuses."""
-        belief, task = memory.belief, mind.task
-        low, high = reward_range(task, self.r_min, self.r_max)
-        infer_when_due(belief, self.infer, mind, (low, high))
-        with mind.timed("planning"):
-            seen = evidence(belief)
-            rows = rows_of(seen.N, task.S, task.A)
-            plan = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
-            T = max(1, belief.schedule[VISITS])
-            plan(
-                (rows, *seen[1:]),
-                (task.available, belief.terminal, (low, high)),
-                most_to_come(task.H, high),
-                math.log(5 * task.S * task.A * T / self.delta),
-                self.scale,
-                self.bonus == "bernstein",
-                (memory.q, memory.v, memory.policy),
-            )
-        mind.plans += 1
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
-    def policy(self, memory: Memory) -> NDArray[np.int64]:
-        """The optimistic policy [H, S]."""
-        return memory.policy.copy()
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
-        return believed_model(memory.belief, task)

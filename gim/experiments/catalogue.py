@@ -45,8 +45,8 @@ def chosen(words: Iterable[str]) -> list[Experiment]:
     return [each for key, each in known.items() if key in keys]
 
 
-def _place(experiment: Experiment) -> tuple[bool, bool, int, str]:
-    """Tables and figures by number, the tables first where both have it; studies last."""
+def _place(experiment: Experiment) -> tuple[bool, float, str]:
+    """By number, as the paper has them: Table 2 stands between Figures 1 and 2; studies last."""
     number = re.search(r"\d+", experiment.key)
-    first = int(number.group()) if number and experiment.paper else 99
-    return not experiment.paper, experiment.key.startswith("table"), first, experiment.key
+    first = float(number.group()) if number and experiment.paper else 0.0
+    return not experiment.paper, first - 0.5 * experiment.key.startswith("table"), experiment.key

@@ -16,6 +16,7 @@ from functools import cache
 from typing import Any
 
 from gim.experiments import claims as package
+from gim.experiments.catalogue import experiments
 from gim.experiments.paper.base import Evidence
 from gim.experiments.paper.settings import SETTINGS
 
@@ -113,9 +114,10 @@ def ledger(evidence: Evidence, ran: Iterable[str]) -> list[Entry]:
 
 @cache
 def claims() -> tuple[Claim, ...]:
-    """All claims: those of every file of `gim.experiments.claims` that has `CLAIMS`."""
+    """The `CLAIMS` of every file of `gim.experiments.claims`, in the paper's order."""
     found: list[Claim] = []
     for module in pkgutil.iter_modules(package.__path__):
         made = importlib.import_module(f"{package.__name__}.{module.name}")
         found += getattr(made, "CLAIMS", ())
-    return tuple(found)
+    place = {key: i for i, key in enumerate(experiments())}
+    return tuple(sorted(found, key=lambda claim: max(map(place.__getitem__, claim.needs))))

@@ -63,6 +63,7 @@ TIMES = (
     "seconds_thinking",
     "seconds_total",
 )
+COMPLETING = ("completing", "inferring")
 PLANNING = ("planning", "planning the walk")
 
 
@@ -104,7 +105,7 @@ def times(run: Run) -> dict[str, float]:
     """Where the time of a run went; compiling is left out."""
     seconds = {name: value for name, value in run.seconds.items() if name != "compiling"}
     interacting = seconds.pop("interacting", 0.0)
-    completing = seconds.pop("completing", 0.0)
+    completing = sum(seconds.pop(name, 0.0) for name in COMPLETING)
     planning = sum(seconds.pop(name, 0.0) for name in PLANNING)
     thinking = sum(seconds.values())
     total = interacting + completing + planning + thinking

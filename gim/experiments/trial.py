@@ -18,10 +18,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+import gim
 from gim.agent import agents
 from gim.experiments import measures
 from gim.experiments.watching import Watched
-from gim.experiments.words import agent_word, content, is_file, task_word, world_word
+from gim.experiments.words import (
+    agent_in_full,
+    agent_word,
+    content,
+    task_in_full,
+    task_word,
+    world_word,
+)
 from gim.launch import prepare
 from gim.mdp import TabularMDP
 from gim.runs import Callback, Run
@@ -64,7 +72,7 @@ class Trial:
                 raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
             object.__setattr__(self, name, int(value))
         if self.epsilon is not None:
-            if not 0 < self.epsilon < 1:
+            if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
             object.__setattr__(self, "epsilon", float(self.epsilon))
         object.__setattr__(self, "task", task_word(self.task))
@@ -80,10 +88,13 @@ class Trial:
 
     @property
     def digest(self) -> str:
-        """32 hex digits of all that fixes the bits: a saved MDP counts by its content."""
-        facts = asdict(self) | {"format": FORMAT}
-        if is_file(self.task):
-            facts["task"] = content(self.task)
+        """32 hex digits of all that fixes the bits.
+
+        Agent and task count with all their parameters, so that another default is another trial, a
+        saved MDP counts by its content, and each version of gim has its own.
+        """
+        facts = asdict(self) | {"format": FORMAT, "version": gim.__version__}
+        facts |= {"agent": agent_in_full(self.agent), "task": task_in_full(self.task)}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 
 
@@ -138,7 +149,7 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
 
 
 def build(task: str) -> Any:
-    """The world of a trial; a few tables are kept, since many trials share one."""
+    """The world of a trial; a few tables are kept, since trials that share one come together."""
     return _kept(task, content(task))
 
 
@@ -148,7 +159,7 @@ def _prepared(trial: Trial) -> Run:
     return run if trial.epsilon is None else Watched.of(run, trial.epsilon)
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=4)
 def _table(task: str, content: str) -> TabularMDP | None:
     world = world_of(task)
     return world if isinstance(world, TabularMDP) else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -32,10 +32,24 @@ def task_word(word: str) -> str:
     name, args = parse(word)
     if name not in tasks:
         return write(name, args, nested=False)
-    defaults = {p.name: p.default for p in describe(tasks[name])}
+    defaults = defaults_of(name)
     given = {key: args[key] for key in defaults if key in args and args[key] != defaults[key]}
     unknown = {key: args[key] for key in args if key not in defaults}  # refused when it is built
     return write(name, given | unknown, nested=False)
+
+
+@lru_cache(maxsize=4096)
+def agent_in_full(agent: str) -> str:
+    """An agent with all its parameters, those at their defaults as well."""
+    return repr(agents.make(agent))
+
+
+def task_in_full(word: str) -> str:
+    """A world with all its parameters; a saved MDP stands for its content."""
+    if is_file(word):
+        return content(word)
+    name, args = parse(word)
+    return repr((name, defaults_of(name) | args if name in tasks else args))
 
 
 @lru_cache(maxsize=4096)
@@ -66,8 +80,15 @@ def instance(word: str, seed: int) -> str:
     name, args = parse(word)
     if name not in tasks or "seed" in args:
         return task_word(word)
-    drawn = any(p.name == "seed" for p in describe(tasks[name]))
-    return task_word(write(name, args | {"seed": seed}, nested=False)) if drawn else task_word(word)
+    if "seed" not in defaults_of(name):
+        return task_word(word)
+    return task_word(write(name, args | {"seed": seed}, nested=False))
+
+
+@cache
+def defaults_of(task: str) -> dict[str, Any]:
+    """The parameters of a task of ours, with their defaults, in order."""
+    return {p.name: p.default for p in describe(tasks[task])}
 
 
 def parameter(word: str, name: str, things: Any) -> Any:
@@ -92,4 +113,8 @@ def is_file(word: str) -> bool:
 
 def content(word: str) -> str:
     """What a word alone does not say: the checksum of the file that it names."""
-    return hashlib.sha256(Path(word).read_bytes()).hexdigest() if is_file(word) else ""
+    if not is_file(word):
+        return ""
+    if not Path(word).exists():
+        raise FileNotFoundError(f"{word} does not exist: check the path")
+    return hashlib.sha256(Path(word).read_bytes()).hexdigest()

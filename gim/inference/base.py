@@ -16,13 +16,13 @@ other model-based agent. How prior and counts meet is in `gim.inference.belief`.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.agent import snake
 from gim.model.counts import Counts
 from gim.params import Params
 from gim.registry import Registry
@@ -55,7 +55,7 @@ class Inference(Params):
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        inferences.add(name or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", cls.__name__).lower(), cls)
+        inferences.add(name or snake(cls.__name__), cls)
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Predict every pair from the others.

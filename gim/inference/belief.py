@@ -92,38 +92,40 @@ def with_room(belief: Belief) -> Belief:
 def infer_when_due(
     belief: Belief, infer: Any, mind: Mind, reward_range: tuple[float, float]
 ) -> bool:
-    """Infer anew if it is time; True if the prior has changed."""
+    """Infer anew if it is time; False if it is not, or if there is nothing to say as before."""
     if infer is None or belief.schedule[VISITS] < belief.schedule[NEXT]:
         return False
     frame = Frame(mind.task.available, belief.terminal, reward_range)
     with mind.timed("inferring"):
         new = infer(belief.counts, frame, mind.rng)
-    changed = _put(new, belief.prior, frame.available & ~frame.terminal[:, None])
-    visits = belief.schedule[VISITS]
-    factor = AGAIN if belief.prior.n0.any() or belief.prior.r_n0.any() else RETRY
-    belief.schedule[NEXT] = max(visits + 1, int(factor * visits))
-    return changed
+    spoke = _speaks(belief.prior)
+    _put(new, belief.prior, frame.available & ~frame.terminal[:, None])
+    speaks, visits = _speaks(belief.prior), belief.schedule[VISITS]
+    belief.schedule[NEXT] = max(visits + 1, int((AGAIN if speaks else RETRY) * visits))
+    return spoke or speaks
 
 
-def _put(new: Prior, prior: Prior, playable: NDArray[np.bool_]) -> bool:
+def _speaks(prior: Prior) -> bool:
+    return bool(prior.n0.any() or prior.r_n0.any())
+
+
+def _put(new: Prior, prior: Prior, playable: NDArray[np.bool_]) -> None:
     """Copy a checked prior into the memory; nothing is ever inferred of what cannot be played."""
-    new = new._replace(n0=np.where(playable, new.n0, 0.0), r_n0=np.where(playable, new.r_n0, 0.0))
     for name, into, given in zip(Prior._fields, prior, new, strict=True):
         if np.shape(given) != into.shape:
             raise ValueError(f"the prior's {name} has shape {np.shape(given)}, not {into.shape}")
         if not np.isfinite(given).all() or (name != "r" and np.min(given) < 0):
             raise ValueError(f"the prior's {name} has entries that are negative or not finite")
-    off = np.abs(new.q.sum(axis=2) - 1) * (new.n0 > 0)
+    n0 = np.where(playable, new.n0, 0.0)
+    off = np.abs(new.q.sum(axis=2) - 1) * (n0 > 0)
     if (off > 1e-6).any():
         s, a = np.unravel_index(off.argmax(), off.shape)
         raise ValueError(
             f"the prior's q[{s}, {a}] sums to {new.q[s, a].sum():.6g}, not 1: normalise it, or "
             f"set n0[{s}, {a}] to 0"
         )
-    changed = not all(np.array_equal(a, b) for a, b in zip(prior, new, strict=True))
-    for into, given in zip(prior, new, strict=True):
-        into[...] = given
-    return changed
+    prior.q[:], prior.n0[:] = new.q, n0
+    prior.r[:], prior.r_n0[:] = new.r, np.where(playable, new.r_n0, 0.0)
 
 
 def evidence(belief: Belief) -> Evidence:
@@ -148,13 +150,11 @@ def dense(N: Any, shape: tuple[int, int]) -> Floats:
 
 def divided(N: Any, n: Floats) -> Any:
     """N / n, in the form of N; 0 where n is 0."""
-    weight = 1.0 / np.where(n > 0, n, np.inf)
+    n = np.where(n > 0, n, np.inf)
     if sparse.issparse(N):
-        lengths = np.diff(N.indptr)
-        return sparse.csr_array(
-            (N.data * np.repeat(weight.ravel(), lengths), N.indices, N.indptr), shape=N.shape
-        )
-    return N * weight[:, :, None]
+        data = N.data / np.repeat(n.ravel(), np.diff(N.indptr))
+        return sparse.csr_array((data, N.indices, N.indptr), shape=N.shape)
+    return N / n[:, :, None]
 
 
 def mean_rewards(seen: Evidence, r_max: float) -> Floats:

@@ -42,4 +42,4 @@ class ByCompletion(Inference):
             return no_prior(S, A)
         inferred = frame.available & ~known.mask & ~done.blind[:, None]
         unseen = inferred & (counts.n == 0)
-        return Prior(done.P, self.m * inferred, done.r, self.m * unseen)
+        return Prior(done.P, inferred * np.float64(self.m), done.r, unseen * np.float64(self.m))

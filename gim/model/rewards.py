@@ -38,5 +38,5 @@ def most_to_come(H: int, r_max: float) -> NDArray[np.float64]:
 
     That is r_max for each of the H - h; if it is negative, an end after one step is better.
     """
-    to_go = np.arange(H, 0, -1)
-    return r_max * (to_go if r_max >= 0 else np.ones(H))
+    to_go = np.arange(H, 0, -1.0)
+    return r_max * to_go if r_max >= 0 else np.full(H, float(r_max))

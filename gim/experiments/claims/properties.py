@@ -1,4 +1,4 @@
-"""Claims about rank, mu0, mu1 and kappa: Figures 4 and 11 to 14, and the remark on kappa."""
+"""Claims about rank, mu0, mu1 and kappa: Figures 4 and 11 to 14."""
 
 from __future__ import annotations
 
@@ -8,11 +8,7 @@ from gim.experiments.claims.parts import Look, at_least, greater, spread
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure4, figure11, figures12to14
 from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.properties import realised
-from gim.experiments.paper.settings import GREEDY, MODEL_BASED, RMAX, TITLES
-from gim.experiments.words import instance
-from gim.model.matrices import dynamic_matrices
-from gim.worlds import world_of
+from gim.experiments.paper.settings import GREEDY, MODEL_BASED, RMAX
 
 SLIGHT, MUCH, MUCH_EPISODES = 0.05, 0.05, 0.2  # of the optimum; of the mean TotalEps
 
@@ -71,25 +67,6 @@ def ahead(evidence: Evidence, setting: str) -> list[Part]:
     return parts
 
 
-def kappa_below_2(evidence: Evidence, setting: str) -> list[Part]:
-    """The condition number of the dynamic matrices of the four tasks; no run is needed."""
-    seeds = evidence.scale.seeds()[:5]
-    drawn = [realised(instance("synthetic", k), "kappa") for k in seeds]
-    parts = [_kappa("Synthetic, rank 2 (best approximation)", np.array(drawn))]
-    for task in ("gridworld", "casinoland", "riverswim"):
-        mdp = world_of(task)
-        matrices = dynamic_matrices(mdp.transitions, mdp.rewards)
-        sigma = np.linalg.svd(matrices, compute_uv=False)
-        kappas = [row[0] / row[row > 1e-9 * row[0]][-1] for row in sigma if row[0] > 0]
-        parts.append(_kappa(TITLES[task], np.array(kappas)))
-    return parts
-
-
-def _kappa(what: str, values: np.ndarray) -> Part:
-    middle = float(np.median(values))
-    return Part(what, middle < 2, f"median {middle:.2f}, largest {values.max():.2f}")
-
-
 CLAIMS = (
     Claim(
         "rank_drop",
@@ -125,13 +102,5 @@ CLAIMS = (
         "TotalEps).",
         ("fig12to14",),
         unchanged,
-    ),
-    Claim(
-        "kappa",
-        "The condition number κ is typically below 2.",
-        "Section 5.2",
-        "The median over the dynamic matrices is below 2.",
-        (),
-        kappa_below_2,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import os
+from collections import deque
 from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
@@ -35,6 +36,14 @@ def engine_of(engine: str, workers: int | None = None, **options: Any) -> Engine
             hint = did_you_mean(key, known) if known else "; it takes none"
             raise ValueError(f"the engine {engine} has no option {key!r}{hint}")
     return partial(run, workers=workers, **options)
+
+
+def by_task(trials: list[Trial]) -> dict[str, deque[int]]:
+    """Indices of the trials by task: those that share a world, which is built once."""
+    groups: dict[str, deque[int]] = {}
+    for i, trial in enumerate(trials):
+        groups.setdefault(trial.task, deque()).append(i)
+    return groups
 
 
 def processors() -> int:

@@ -14,10 +14,9 @@ import queue
 import subprocess
 import sys
 import threading
-from collections import deque
 from typing import Any
 
-from gim.experiments.engines.base import Answers, TrialFailed, processors
+from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
 from gim.experiments.engines.compiling import compile_loops
 from gim.experiments.engines.threads import ENVIRONMENT
 from gim.experiments.engines.worker import WORKER, question, result_of, user_code
@@ -60,7 +59,8 @@ class Pool:
 
     def __init__(self, trials: list[Trial]) -> None:
         self.trials = trials
-        self.left = deque(range(len(trials)))
+        self.left = by_task(trials)
+        self.lock = threading.Lock()
         self.answers: queue.SimpleQueue[tuple[int, Result | Exception]] = queue.SimpleQueue()
         self.greeting = user_code(trials)
         self.workers: set[Worker] = set()
@@ -68,13 +68,25 @@ class Pool:
 
     def serve(self) -> None:
         """Keep one worker busy (a thread each)."""
-        worker = None
-        while self.left and not self.ended.is_set():
-            with contextlib.suppress(IndexError):  # another thread may have taken the last one
-                i = self.left.popleft()
-                worker = self.attend(i, worker)
+        worker, i = None, self.take(None)
+        while i is not None and not self.ended.is_set():
+            worker = self.attend(i, worker)
+            i = self.take(self.trials[i].task)
         if worker is not None:
             worker.end()
+
+    def take(self, task: str | None) -> int | None:
+        """The next trial for a worker that has built this task: another one of it, if there is."""
+        with self.lock:
+            if task not in self.left:
+                if not self.left:
+                    return None
+                task = max(self.left, key=lambda other: len(self.left[other]))
+            group = self.left[task]
+            i = group.popleft()
+            if not group:
+                del self.left[task]
+            return i
 
     def attend(self, i: int, worker: Worker | None) -> Worker | None:
         """Have one trial done; a worker that died in it is replaced."""

@@ -9,21 +9,23 @@ from __future__ import annotations
 
 import importlib
 import json
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import chain
 from typing import Any
 
-from gim.experiments.engines.base import Answers, TrialFailed, processors
+from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
 from gim.experiments.engines.compiling import compile_loops
-from gim.experiments.engines.worker import question, result_of, user_code
+from gim.experiments.engines.threads import one_thread
+from gim.experiments.engines.worker import answer, load_user_code, question, result_of, user_code
 from gim.experiments.trial import Result, Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
 LOCAL = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no cluster, on any system: loopback only
-    "RAY_AUTH_MODE": "token",  # only this user's processes may speak to it
 }
 
 
@@ -35,7 +37,8 @@ def run(trials: list[Trial], workers: int | None = None, address: str | None = N
     running: dict[Any, int] = {}
     with _started(address, workers) as ray:
         work = ray.remote(max_retries=RETRIES, num_cpus=1)(_work)
-        running = {work.remote(json.dumps(question(t)), where): i for i, t in enumerate(trials)}
+        for i in chain.from_iterable(by_task(trials).values()):
+            running[work.remote(json.dumps(question(trials[i])), where)] = i
         try:
             while running:
                 done, _ = ray.wait(list(running), num_returns=1)
@@ -81,6 +84,8 @@ def _start(ray: Any, address: str | None, workers: int | None) -> None:
             raise ValueError(f"there is no Ray at {address!r}: {problem}") from None
         return
     count = workers or processors()
+    # Ray says at length that only this user's processes may speak to it; that is as it should be.
+    logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
     if not ray.util.get_node_ip_address().startswith("127."):
         raise ValueError(
@@ -103,9 +108,6 @@ def _environment(values: dict[str, str]) -> Iterator[None]:
 
 def _work(trial: str, where: dict[str, Any]) -> str:
     """What a Ray worker runs: a trial as JSON in, its answer as JSON out."""
-    from gim.experiments.engines.threads import one_thread
-    from gim.experiments.engines.worker import answer, load_user_code
-
     load_user_code(where)
     with one_thread():
         return json.dumps(answer(json.loads(trial)))

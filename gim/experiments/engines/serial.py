@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from gim.experiments.engines.base import Answers, TrialFailed
+from itertools import chain
+
+from gim.experiments.engines.base import Answers, TrialFailed, by_task
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, run_trial
 
 
 def run(trials: list[Trial], workers: int | None = None) -> Answers:
-    """Yield the results in order."""
-    for i, trial in enumerate(trials):
+    """Yield the results, task by task."""
+    for i in chain.from_iterable(by_task(trials).values()):
+        trial = trials[i]
         with one_thread():
             try:
                 result = run_trial(trial)

@@ -19,6 +19,13 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from gim.agent import agents
+from gim.envs import tasks
+from gim.experiments.engines.base import TrialFailed
+from gim.experiments.engines.threads import one_thread
+from gim.experiments.trial import Result, Trial, run_trial
+from gim.registry import parse
+
 WORKER = "GIM_WORKER"  # set in the environment of a worker
 MAIN = "__gim_main__"  # the name under which a worker runs the script that started it
 
@@ -29,9 +36,11 @@ def main() -> None:
     os.dup2(2, 1)  # what foreign code prints must not come between
     lines: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_listen, args=(sys.stdin, lines), daemon=True).start()
-    load_user_code(json.loads(lines.get()))
-    from gim.experiments.engines.threads import one_thread
-
+    try:
+        load_user_code(json.loads(lines.get()))
+    except Exception as problem:  # whatever a user's module raises
+        wrong = {"error": f"a worker cannot load your code: {type(problem).__name__}: {problem}"}
+        print(json.dumps(wrong), file=answers, flush=True)
     with one_thread():
         while True:
             print(json.dumps(answer(json.loads(lines.get()))), file=answers, flush=True)
@@ -39,8 +48,6 @@ def main() -> None:
 
 def answer(words: Mapping[str, Any]) -> dict[str, Any]:
     """Run one trial; an error is an answer as well."""
-    from gim.experiments.trial import Trial, run_trial
-
     try:
         result = run_trial(Trial(**words))
     except Exception as problem:  # foreign code may raise anything; the trial is told by name
@@ -50,28 +57,21 @@ def answer(words: Mapping[str, Any]) -> dict[str, Any]:
     return {"columns": result.columns, "curves": curves}
 
 
-def result_of(answer: Mapping[str, Any]) -> Any:
+def result_of(answer: Mapping[str, Any]) -> Result:
     """The result in an answer; the error in it is raised."""
-    from gim.experiments.engines.base import TrialFailed
-    from gim.experiments.trial import Result
-
     if "error" in answer:
         raise TrialFailed(answer["error"])
     curves = {name: np.array(data, dtype) for name, (dtype, data) in answer["curves"].items()}
     return Result(answer["columns"], curves)
 
 
-def question(trial: Any) -> dict[str, Any]:
+def question(trial: Trial) -> dict[str, Any]:
     """A trial as plain data."""
     return asdict(trial)
 
 
-def user_code(trials: list[Any]) -> dict[str, Any]:
+def user_code(trials: list[Trial]) -> dict[str, Any]:
     """Where agents and tasks that are not gim's own come from, so that workers can find them."""
-    from gim.agent import agents
-    from gim.envs import tasks
-    from gim.registry import parse
-
     modules = set()
     for registry, words in (
         (agents, {trial.agent for trial in trials}),

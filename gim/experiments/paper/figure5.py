@@ -7,7 +7,7 @@ from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.graphs import graph_figure
 
-PLACES = [(2.0 * i, 0.0) for i in range(4)] + [(2.0 * i, 1.9) for i in range(4)]
+PLACES = [(2.1 * i, 0.0) for i in range(4)] + [(2.1 * i, 1.8) for i in range(4)]
 
 
 def analyse(evidence: Evidence | None = None) -> Artefact:

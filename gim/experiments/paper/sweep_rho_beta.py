@@ -51,7 +51,7 @@ def analyse(evidence: Evidence) -> Artefact:
 EXPERIMENT = Experiment(
     key="rho_beta",
     names=("sweep_rho_beta",),
-    title="Sweep: ρ and β",
+    title="Study: ρ and β",
     statement="GIM's advantage over RMax is larger for smaller ρ (said in Section 4, not shown).",
     cells=cells,
     analyse=analyse,

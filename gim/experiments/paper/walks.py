@@ -49,7 +49,7 @@ def analyse(evidence: Evidence) -> Artefact:
 EXPERIMENT = Experiment(
     key="walks",
     names=(),
-    title="Study: the walks against each other",
+    title="Study: walks against each other",
     statement="Curious walking needs fewer steps than existing methods (Section 1, not shown).",
     cells=cells,
     analyse=analyse,

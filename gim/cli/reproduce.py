@@ -1,0 +1,87 @@
+"""Make the paper's tables and figures again, judge its claims, and write a report page.
+
+    gim reproduce fig1 --scale quick --out results
+    gim reproduce all --scale paper --out results
+
+Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
+studies of claims that no figure shows (rho_beta, rho1, walks). Scales are smoke (seconds), quick
+(about a minute) and paper. Finished trials are kept: the same command goes on where it stopped."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import time
+from pathlib import Path
+
+from gim.cli.command import WRONG
+from gim.cli.trials import check_folder, engine_arguments, engine_options, play
+from gim.experiments.catalogue import chosen, experiments
+from gim.experiments.paper.settings import SCALES
+from gim.experiments.report.text import REHEARSAL, ledger_lines
+from gim.experiments.report.write import FIGURES, write_report
+from gim.experiments.reproduction import Findings, Manifest, findings, trials_of
+from gim.registry import did_you_mean
+from gim.terminal import duration, table
+
+FEW = 3  # artefacts whose tables are shown in the terminal
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Take artefacts, a scale, and where the results go."""
+    add = parser.add_argument
+    add("artefacts", nargs="*", metavar="ARTEFACT", help="fig1, table3, ..., paper or all")
+    add("--scale", default="quick", metavar="SCALE", help=f"{', '.join(SCALES)} (default: quick)")
+    add("--out", type=Path, metavar="DIR", help="where all goes (default: reproduction-SCALE)")
+    engine_options(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run what is missing, analyse all, write the report, and show the verdicts."""
+    if not args.artefacts:
+        rows = [[each.key, each.title, each.statement] for each in experiments().values()]
+        print(table([row[:2] for row in rows], ["artefact", ""], align="<<"))
+        print("\nname one or more, or `paper` or `all`, such as in: gim reproduce fig1")
+        return WRONG
+    began = time.perf_counter()
+    if args.scale not in SCALES:
+        raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")
+    wanted, scale = chosen(args.artefacts), SCALES[args.scale]
+    engine_arguments(args)
+    args.out = args.out or Path(f"reproduction-{scale.name}")
+    check_folder(args.out)
+    words = _command(args)
+    results = play(trials_of(wanted, scale), args, "reproducing", words)
+    if isinstance(results, int):
+        return results
+    args.out.mkdir(parents=True, exist_ok=True)
+    keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
+    manifest = Manifest(keys, scale.name, command, time.perf_counter() - began)
+    found = findings(manifest, results)
+    path = write_report(found, args.out)
+    manifest.save(args.out)
+    show(found, path, time.perf_counter() - began)
+    return 0
+
+
+def show(found: Findings, path: Path, seconds: float) -> None:
+    """The tables, if they are few, the verdicts, and where the rest is."""
+    for artefact in found.artefacts if len(found.artefacts) <= FEW else ():
+        for each in artefact.tables:
+            print(f"{artefact.title.split(':')[0]}. {each.title}\n")
+            print(table(each.rows, each.columns) + "\n")
+    if found.entries:
+        print(ledger_lines(found.entries) + "\n")
+        if found.scale != "paper":
+            print(f"{REHEARSAL}\n")
+    print(f"report: {path} (figures as PNG and PDF: {path.parent / FIGURES})")
+    print(f"time: {duration(seconds)}")
+
+
+def _command(args: argparse.Namespace) -> list[str]:
+    words = ["reproduce", *args.artefacts, "--scale", args.scale]
+    for name in ("engine", "workers", "address", "out"):
+        value = getattr(args, name)
+        if value is not None and (name, value) != ("engine", "processes"):
+            words += [f"--{name}", str(value)]
+    return words

@@ -1,0 +1,248 @@
+"""One self-contained HTML file: the ledger, then every artefact beside what the paper says.
+
+Plotly's own script is written into the page, and a content-security policy forbids it any request.
+"""
+
+from __future__ import annotations
+
+import json
+from html import escape
+from importlib import resources
+from typing import Any
+
+from gim.experiments.artefact import Artefact, Figure, Table
+from gim.experiments.ledger import VERDICTS, Entry, Finding
+from gim.experiments.paper.base import distinct
+from gim.experiments.paper.graphs import NODE
+from gim.experiments.paper.settings import SETTING_TITLES
+from gim.experiments.report.style import GREY, looks
+from gim.experiments.report.text import REHEARSAL
+from gim.experiments.reproduction import Findings, Made
+
+POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+PARTS = {True: "yes", False: "no", None: "untold"}
+
+
+def page(findings: Findings) -> str:
+    """The whole page."""
+    figures = {
+        figure.name: _figure_data(figure)
+        for artefact in findings.artefacts
+        for figure in artefact.figures
+    }
+    sections = [_artefact(each, findings) for each in findings.artefacts]
+    body = "\n".join([_head(findings), _ledger(findings), *sections])
+    # "</" would end the script that carries the data.
+    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False).replace("</", "<\\/")
+    return f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="{POLICY}">
+<title>{escape(findings.title)}</title>
+<link rel="icon" href="data:,">
+<style>{_resource("page.css")}</style>
+</head>
+<body>
+{body}
+<script type="application/json" id="data">{data}</script>
+<script>{_plotly()}</script>
+<script>{_resource("page.js")}</script>
+</body>
+</html>
+"""
+
+
+def _head(findings: Findings) -> str:
+    links = "".join(
+        f'<a href="#{escape(each.key)}">{escape(_short_title(each))}</a>'
+        for each in findings.artefacts
+    )
+    about = f"Scale {findings.scale}." if findings.scale else ""
+    made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
+    took = f" in {_spell(findings.seconds)}" if findings.seconds else ""
+    ledger = '<a href="#ledger">Ledger</a>' if findings.entries else ""
+    return f"""<header>
+<h1>{escape(findings.title)}</h1>
+<p>{escape(about)} Made by <code>{escape(findings.command)}</code>{took}, with {escape(made)}.</p>
+<nav aria-label="Artefacts">{ledger}{links}</nav>
+</header>"""
+
+
+def _short_title(artefact: Artefact) -> str:
+    """The number of a figure or table; what a study is about."""
+    first, _, rest = artefact.title.partition(": ")
+    return rest if first == "Study" else first
+
+
+def _spell(seconds: float) -> str:
+    minutes, left = divmod(round(seconds), 60)
+    return f"{minutes} min {left} s" if minutes else f"{left} s"
+
+
+def _ledger(findings: Findings) -> str:
+    entries = findings.entries
+    if not entries:
+        return ""
+    warning = "" if findings.scale == "paper" else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
+    settings = list(entries[0].findings)
+    counts = "".join(
+        f"<li>{escape(SETTING_TITLES[setting].capitalize())}: {_counts(entries, setting)}</li>"
+        for setting in settings
+    )
+    heads = "".join(f"<th>{escape(SETTING_TITLES[setting])}</th>" for setting in settings)
+    rows = "\n".join(_entry(entry) for entry in entries)
+    return f"""<section id="ledger">
+<h2>The ledger of claims</h2>
+<p>Each statement of the paper about its experiments, checked by code on these results, twice: with
+the settings of the authors' published code, and with fair ones.</p>
+{warning}<ul class="counts">{counts}</ul>
+<table>
+<thead><tr><th>claim</th><th>where</th>{heads}</tr></thead>
+<tbody>
+{rows}
+</tbody>
+</table>
+</section>"""
+
+
+def _counts(entries: list[Entry], setting: str) -> str:
+    found = [entry.findings[setting].verdict for entry in entries]
+    return " ".join(
+        f"{_pill(verdict, f'{found.count(verdict)} {verdict}')}"
+        for verdict in VERDICTS
+        if verdict in found
+    )
+
+
+def _entry(entry: Entry) -> str:
+    cells = "".join(
+        f'<td data-label="{escape(SETTING_TITLES[setting])}">{_finding(finding)}</td>'
+        for setting, finding in entry.findings.items()
+    )
+    return (
+        f'<tr><td>{escape(entry.statement)}<br><span class="soft">{escape(entry.rule)}</span></td>'
+        f'<td data-label="where">{escape(entry.source)}</td>{cells}</tr>'
+    )
+
+
+def _finding(finding: Finding) -> str:
+    parts = "".join(
+        f'<li class="{PARTS[part.holds]}">{escape(part.what)}: {escape(part.numbers)}</li>'
+        for part in finding.parts
+    )
+    return (
+        f"{_pill(finding.verdict)}<details><summary>{escape(finding.summary)}</summary>"
+        f"<ul>{parts}</ul></details>"
+    )
+
+
+def _pill(verdict: str, text: str | None = None) -> str:
+    return f'<span class="pill {verdict.replace(" ", "-")}">{escape(text or verdict)}</span>'
+
+
+def _artefact(artefact: Artefact, findings: Findings) -> str:
+    figures = "\n".join(_figure(figure) for figure in artefact.figures)
+    tables = "\n".join(_table(table) for table in artefact.tables)
+    notes = "".join(f"<li>{escape(note)}</li>" for note in artefact.notes)
+    says = f"<h3>The paper</h3><p>{escape(artefact.statement)}</p>" if artefact.statement else ""
+    chosen = f"<h3>Our choices</h3><ul>{notes}</ul>" if notes else ""
+    return f"""<section id="{escape(artefact.key)}">
+<h2>{escape(artefact.title)}</h2>
+<div class="artefact">
+<aside class="says">{says}{chosen}{_provenance(findings.made.get(artefact.key), findings)}</aside>
+<div>{figures}{tables}</div>
+</div>
+</section>"""
+
+
+def _provenance(made: Made | None, findings: Findings) -> str:
+    if made is None:
+        return ""
+    rows = {
+        "command": f"<code>{escape(made.command)}</code>",
+        "trials": f"{made.trials:,}" + (f", {made.runs} runs each" if made.runs else ""),
+        "seeds": escape(made.seeds),
+        "computing": f"{made.seconds:,.1f} s" if made.trials else "nothing is run",
+        "with": escape(", ".join(f"{k} {v}" for k, v in findings.versions.items())),
+    }
+    inside = "".join(f"<dt>{name}</dt><dd>{value}</dd>" for name, value in rows.items())
+    return f'<details class="made"><summary>How it was made</summary><dl>{inside}</dl></details>'
+
+
+def _figure(figure: Figure) -> str:
+    given = looks(_names(figure))
+    buttons = "".join(
+        f'<button type="button" aria-pressed="true" data-name="{escape(name)}">'
+        f'<i class="{look.dash}" data-light="{look.light}" data-dark="{look.dark}"></i>'
+        f"{escape(name)}</button>"
+        for name, look in given.items()
+    )
+    kind = "plots graph" if figure.panels[0].graph else "plots"
+    plots = "".join(
+        f'<div class="plot" role="img" aria-label="{escape(panel.title or figure.title)}"></div>'
+        for panel in figure.panels
+    )
+    note = f'<p class="soft">{escape(figure.note)}</p>' if figure.note else ""
+    return f"""<div class="figure" id="{escape(figure.name)}">
+<h3>{escape(figure.title)}</h3>
+<div class="legend">{buttons}</div>
+<div class="{kind}">{plots}</div>{note}
+</div>"""
+
+
+def _figure_data(figure: Figure) -> dict[str, Any]:
+    """What the page's script draws, with the looks of its lines; numbers to six digits."""
+    shown = {name: look._asdict() for name, look in looks(_names(figure)).items()}
+    panels = []
+    for panel in figure.panels:
+        series = [
+            {
+                key: [_short(v) for v in value] if key in ("x", "y", "low", "high") else value
+                for key, value in vars(each).items()
+                if value is not None
+            }
+            for each in panel.series
+        ]
+        panels.append(vars(panel) | {"series": series})
+    return {"panels": panels, "looks": shown | {"states": GREY._asdict()}}
+
+
+def _names(figure: Figure) -> list[str]:
+    return distinct(s.name for panel in figure.panels for s in panel.series if s.kind != "node")
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.6g}")
+
+
+def _table(table: Table) -> str:
+    heads = "".join(
+        f'<th scope="col"><button type="button">{escape(name)}</button></th>'
+        for name in table.columns
+    )
+    rows = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>"
+        for row in table.rows
+    )
+    note = f'<p class="soft">{escape(table.note)}</p>' if table.note else ""
+    return f"""<h3>{escape(table.title)}</h3>
+<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead>
+<tbody>{rows}</tbody></table></div>{note}"""
+
+
+def _cell(value: Any) -> str:
+    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+
+
+def _resource(name: str) -> str:
+    return resources.files("gim.experiments.report").joinpath(name).read_text("utf-8")
+
+
+def _plotly() -> str:
+    try:
+        script = resources.files("plotly").joinpath("package_data", "plotly.min.js")
+    except ModuleNotFoundError:
+        raise ValueError('the report page needs plotly: pip install "gim[lab]"') from None
+    return script.read_text("utf-8")

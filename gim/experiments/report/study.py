@@ -1,0 +1,66 @@
+"""The report of any folder of trials: learning curves and a table, world by world."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
+from gim.experiments.paper.shapes import POINTS, estimate_of, spoken
+from gim.experiments.reproduction import Findings, versions
+from gim.experiments.statistics import curve_band
+from gim.experiments.table import Results
+
+COLUMNS = {"score": "score", "mean_return": "mean return", "final_score": "last policy"}
+
+
+def study_findings(results: Results, command: str) -> Findings:
+    """An artefact per world, in the order of the words."""
+    if not len(results):
+        raise ValueError("there are no trials to report on")
+    found = sorted(results.groups("world", "episodes"), key=lambda group: group[0])
+    return Findings(
+        title="A study",
+        scale="",
+        command=command,
+        seconds=0.0,
+        versions=versions(),
+        artefacts=[_world(i, world, part) for i, ((world, _), part) in enumerate(found)],
+        made={},
+        entries=[],
+    )
+
+
+def _world(number: int, world: str, results: Results) -> Artefact:
+    groups = list(results.groups("agent"))
+    curves = [_curve(agent, part) for agent, part in groups]
+    episodes = results.column("episodes")[0]
+    panel = Panel(world, "episode", "mean return since the last point", curves)
+    columns = [name for name in COLUMNS if np.isfinite(results.column(name)).any()]
+    rows = [
+        [agent, len(part), *(spoken(estimate_of(part.column(name))) for name in columns)]
+        for agent, part in groups
+    ]
+    table = Table(
+        "Mean ± half of the 95 % interval",
+        ["agent", "runs", *(COLUMNS[name] for name in columns)],
+        rows,
+    )
+    title = f"{world}, {episodes:,} episodes"
+    return Artefact(
+        f"world{number}", title, "", [Figure(f"world{number}", title, [panel])], [table]
+    )
+
+
+def _curve(agent: str, results: Results) -> Series:
+    runs = results.curve("return")
+    episode = results.curves["episode"][0]
+    shares = np.array_split(np.arange(episode.size), min(POINTS, episode.size))
+    thin = np.stack([runs[:, part].mean(axis=1) for part in shares], axis=1)
+    band = curve_band(thin)
+    return Series(
+        agent,
+        [float(episode[part[-1]]) for part in shares],
+        [float(v) for v in band.mean],
+        None if band.low is None else [float(v) for v in band.low],
+        None if band.high is None else [float(v) for v in band.high],
+    )

@@ -1,0 +1,48 @@
+"""The ledger as text: a short table for the terminal and the README, all numbers for the docs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from gim.experiments.ledger import Entry
+from gim.experiments.paper.settings import SETTING_TITLES
+from gim.terminal import table
+
+REHEARSAL = (
+    "These verdicts are a rehearsal, with fewer runs and episodes than the paper's; those of "
+    "--scale paper count."
+)
+MARKS = {True: "✓", False: "✗", None: "?"}
+
+
+def ledger_lines(entries: Sequence[Entry]) -> str:
+    """A line per claim, for the terminal."""
+    settings = list(entries[0].findings)
+    rows = [
+        [entry.statement, entry.source, *(entry.findings[s].verdict for s in settings)]
+        for entry in entries
+    ]
+    heads = ["claim", "where", *(SETTING_TITLES[s] for s in settings)]
+    return table(rows, heads, align="<" * len(heads))
+
+
+def ledger_markdown(entries: Sequence[Entry], in_full: bool = True) -> str:
+    """A table of verdicts, and below it every claim with its numbers."""
+    settings = list(entries[0].findings)
+    titles = [SETTING_TITLES[setting] for setting in settings]
+    lines = [
+        f"| claim | where | {' | '.join(titles)} |",
+        f"| --- | --- | {' | '.join('---' for _ in titles)} |",
+    ]
+    for entry in entries:
+        verdicts = " | ".join(entry.findings[setting].verdict for setting in settings)
+        lines.append(f"| {entry.statement} | {entry.source} | {verdicts} |")
+    if not in_full:
+        return "\n".join(lines) + "\n"
+    for entry in entries:
+        lines += ["", f"### {entry.statement}", "", f"{entry.source}. {entry.rule}"]
+        for setting, title in zip(settings, titles, strict=True):
+            finding = entry.findings[setting]
+            lines += ["", f"{title.capitalize()}: **{finding.verdict}**", ""]
+            lines += [f"- {MARKS[p.holds]} {p.what}: {p.numbers}" for p in finding.parts]
+    return "\n".join(lines) + "\n"

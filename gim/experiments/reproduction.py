@@ -1,0 +1,150 @@
+"""From results to findings: every chosen artefact analysed, every claim judged, and by what means.
+
+A folder of results holds `trials/` (the store) and `reproduction.json`, which says what was run at
+which scale and how; with both, the findings are made again without running anything.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from gim.experiments.artefact import Artefact
+from gim.experiments.catalogue import chosen
+from gim.experiments.ledger import Entry, ledger
+from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.paper.settings import SCALES, Scale
+from gim.experiments.store import Store
+from gim.experiments.table import Results
+from gim.files import replacing
+
+MANIFEST = "reproduction.json"
+PACKAGES = ("gim", "numpy", "scipy", "numba", "gymnasium")
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What was run, and how."""
+
+    keys: list[str]
+    scale: str
+    command: str
+    seconds: float  # of the last run, from start to end
+    versions: dict[str, str] = field(default_factory=lambda: versions())
+
+    def save(self, folder: Path) -> Manifest:
+        """Write it; what the folder has at the same scale already is kept with it."""
+        before = Manifest.load(folder) if (folder / MANIFEST).exists() else None
+        keys = self.keys
+        if before is not None and before.scale == self.scale:
+            keys = list(dict.fromkeys([*before.keys, *keys]))
+        merged = Manifest(keys, self.scale, self.command, self.seconds, self.versions)
+        with replacing(folder / MANIFEST) as file:
+            file.write((json.dumps(asdict(merged), indent=2) + "\n").encode())
+        return merged
+
+    @classmethod
+    def load(cls, folder: Path) -> Manifest:
+        """Read it; what is not one of ours is refused."""
+        path = folder / MANIFEST
+        try:
+            found = cls(**json.loads(path.read_text()))
+            chosen(found.keys)
+            if found.scale not in SCALES:
+                raise ValueError(f"no scale is called {found.scale!r}")
+        except (ValueError, TypeError) as problem:
+            raise ValueError(f"{path} cannot be used: {problem}; run gim reproduce again") from None
+        return found
+
+
+@dataclass(frozen=True)
+class Made:
+    """What made an artefact."""
+
+    command: str
+    trials: int
+    runs: int
+    seeds: str
+    seconds: float  # of computing, over all trials
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that a report shows."""
+
+    title: str
+    scale: str
+    command: str
+    seconds: float
+    versions: dict[str, str]
+    artefacts: list[Artefact]
+    made: dict[str, Made]  # by key of the artefact
+    entries: list[Entry]  # the ledger
+
+
+def findings(manifest: Manifest, results: Results) -> Findings:
+    """Analyse and judge; pure but for the tasks that are built to look at them."""
+    scale = SCALES[manifest.scale]
+    experiments = chosen(manifest.keys)
+    evidence = Evidence(results, scale)
+    return Findings(
+        title="The paper's evidence, made again",
+        scale=manifest.scale,
+        command=manifest.command,
+        seconds=manifest.seconds,
+        versions=manifest.versions,
+        artefacts=[each.analyse(evidence) for each in experiments],
+        made={each.key: _made(each, evidence, scale) for each in experiments},
+        entries=ledger(evidence, manifest.keys),
+    )
+
+
+def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list:
+    """The trials of several experiments, each once."""
+    return list(dict.fromkeys(trial for each in experiments for trial in each.trials(scale)))
+
+
+def stored(folder: Path) -> Findings:
+    """The findings of a folder in which everything was run."""
+    manifest = Manifest.load(folder)
+    store = Store(folder)
+    trials = trials_of(chosen(manifest.keys), SCALES[manifest.scale])
+    found = [store.get(trial) for trial in trials]
+    missing = sum(result is None for result in found)
+    if missing:
+        again = f"gim reproduce {' '.join(manifest.keys)} --scale {manifest.scale} --out {folder}"
+        raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
+    return findings(manifest, Results.of(result for result in found if result is not None))
+
+
+def versions() -> dict[str, str]:
+    """Of Python and of the packages that may change a bit."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def _made(experiment: Experiment, evidence: Evidence, scale: Scale) -> Made:
+    cells = experiment.cells(scale)
+    trials = experiment.trials(scale)
+    seconds = evidence.results.column("seconds_total") if trials else ()
+    rows = [evidence.row(trial) for trial in trials]
+    return Made(
+        command=f"gim reproduce {experiment.key} --scale {scale.name}",
+        trials=len(trials),
+        runs=max((len(cell.trials) for cell in cells), default=0),
+        seeds=_span([trial.seed for trial in trials]),
+        seconds=float(sum(seconds[row] for row in rows if row is not None)),
+    )
+
+
+def _span(seeds: Sequence[int]) -> str:
+    return f"{min(seeds)} to {max(seeds)}" if seeds else "none"

@@ -1,0 +1,137 @@
+"""The fault harness: a real run in a process of its own, killed at random moments.
+
+`Victim` runs trials as `gim run` does, in a fresh interpreter that can be killed, and keeps a log
+of what was begun. What must hold afterwards is in `test_faults.py`; whatever else has to survive a
+crash can be added there.
+"""
+
+import importlib.util
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+WORKER = "gim.experiments.engines.worker"  # in the command line of a worker process
+
+SCRIPT = """
+import json, os, sys
+from gim.experiments import Trial, engines, execute
+from gim.experiments.engines import base
+
+trials, folder, engine, log = json.loads(sys.argv[1])
+module = __import__(f"gim.experiments.engines.{engine}", fromlist=["run"])
+run = module.run
+
+def logged(trials, workers=None):
+    with open(log, "a") as file:  # what is about to be run
+        for trial in trials:
+            print(trial.digest, file=file)
+    return run(trials, workers)
+
+module.run = logged
+execute([Trial(*trial) for trial in trials], folder, engine, workers=2)
+"""
+
+
+class Victim:
+    """A run of trials into a folder, in a process that may be killed.
+
+    Each start is logged with the trials that the store did not hold when it began.
+    """
+
+    def __init__(self, trials, folder: Path, engine: str = "processes") -> None:
+        words = [[t.task, t.agent, t.episodes, t.seed] for t in trials]
+        self.folder, self.log = folder, folder.with_suffix(".log")
+        self.log.write_text("")
+        argument = json.dumps([words, str(folder), engine, str(self.log)])
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", SCRIPT, argument],
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def end(self) -> None:
+        """Wait for the end, which must be a good one."""
+        out, err = self.process.communicate(timeout=120)
+        assert self.process.returncode == 0, out + err
+
+    def wait_for_trials(self, number: int) -> None:
+        """Wait until that many trials are stored."""
+        wait_for(lambda: len(stored(self.folder)) >= number)
+
+    def kill(self) -> None:
+        """`kill -9`, which must come before the end."""
+        assert self.process.poll() is None, "it had ended before"
+        self.process.send_signal(signal.SIGKILL)
+        self.process.communicate()
+
+    def begun(self) -> set[str]:
+        """The digests of the trials that this start gave to its engine."""
+        return set(self.log.read_text().split())
+
+
+def stored(folder: Path) -> dict[str, tuple[int, int]]:
+    """Digests of the finished trials, and which writing of the file each is."""
+    stats = {path.stem: path.stat() for path in (folder / "trials").glob("*.npz")}
+    return {digest: (stat.st_ino, stat.st_mtime_ns) for digest, stat in stats.items()}
+
+
+def children(pid: int, mark: str = "") -> list[int]:
+    """Processes below this one, at any depth, whose command line contains a mark."""
+    parents = {}
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            parents[int(path.name)] = int((path / "stat").read_text().rsplit(")", 1)[1].split()[1])
+        except (OSError, IndexError):
+            continue
+    below = {pid}
+    while more := {child for child, parent in parents.items() if parent in below} - below:
+        below |= more
+    return sorted(child for child in below - {pid} if mark in _command(child))
+
+
+def start(arguments: list[str], **options) -> subprocess.Popen:
+    """Start the command `gim`."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "gim", *arguments],
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        **options,
+    )
+
+
+def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
+    """Wait until something holds."""
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "waited in vain"
+        time.sleep(0.01)
+
+
+def ended(pids: list[int]) -> bool:
+    """Whether none of these processes runs any more."""
+    return not any(_command(pid) for pid in pids)
+
+
+def ray_or_skip() -> None:
+    """Leave a test out, and say why, where there is no Ray; it must not be imported here."""
+    if importlib.util.find_spec("ray") is None:
+        pytest.skip("Ray is not installed: pip install gim[ray]")
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""

@@ -1,0 +1,373 @@
+"""Every agent: the conformance kit, its literal twin, and the optimum where theory promises it."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import gim
+from benchmarks import scores
+from gim.agent import agents
+from gim.agents.delayed_q_learning import DelayedQLearning
+from gim.agents.double_q_learning import DoubleQLearning
+from gim.agents.mbie_eb import MBIEEB
+from gim.agents.psrl import PSRL
+from gim.agents.q_learning import QLearning
+from gim.agents.rmax import RMax
+from gim.agents.ucbvi import UCBVI
+from gim.inference.belief import Evidence
+from gim.launch import prepare
+from gim.model import counts
+from gim.testing import check_agent
+from tests import naive_agents as naive
+from tests.random_mdps import random_mdp
+
+MORE = [
+    "gim:m=3,completion=als(rank=2),exploration=curious",
+    "gim:m=3,completion=als(rank=2),exploration=published,rewards=all,rows=clip,worth=none",
+    "gim:m=2,rho=1,exploration=balanced,planner=discounted",
+    "rmax:m=2,plan_per=pair",
+    "rmax:m=3,planner=discounted",
+    "rmax:m=3,planner=lookahead,r_max=1",
+    "ucbvi:bonus=hoeffding,scale=1",
+    "rmax:m=4,infer=by_completion(m=2,rho=0.3)",
+    "ucbvi:infer=by_completion(m=2,rho=0.3)",
+    "psrl:infer=by_completion(m=2,rho=0.3)",
+    "mbie_eb:infer=by_completion(m=2,rho=0.3)",
+]
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("word", agents.names() + MORE)
+def test_conformance(word):
+    check_agent(agents.make(word))
+
+
+# -- literal twins
+
+
+def eventful(seed):
+    """A world with everything that an agent may trip over."""
+    mdp = random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True)
+    return mdp.with_(noise=0.2)
+
+
+TWINS = [
+    (QLearning(alpha=0.3, epsilon=0.2, gamma=0.9), naive.QLearning),
+    (QLearning(initial=5.0, epsilon=0.0), naive.QLearning),
+    (DoubleQLearning(alpha=0.3, epsilon=0.2), naive.DoubleQLearning),
+    (DoubleQLearning(initial=1.0), naive.DoubleQLearning),
+    (DelayedQLearning(), naive.DelayedQLearning),
+    (DelayedQLearning(m=2, epsilon1=0.01, gamma=0.8), naive.DelayedQLearning),
+    (DelayedQLearning(r_max=1.0), naive.DelayedQLearning),
+    (RMax(m=4), naive.RMax),
+    (RMax(m=6, plan_per="pair"), naive.RMax),
+    (RMax(m=5, r_max=0.3, plan_per="pair"), naive.RMax),
+    (RMax(m=5, planner="discounted"), naive.RMax),
+    (RMax(m=5, planner="lookahead", r_max=2.0), naive.RMax),
+    (UCBVI(), naive.UCBVI),
+    (UCBVI(bonus="hoeffding", scale=0.1), naive.UCBVI),
+    (UCBVI(scale=1.0, delta=0.5, r_max=4.0), naive.UCBVI),
+    (PSRL(), naive.PSRL),
+    (PSRL(alpha=3.0, mean=0.4, visits=2.0, shape=0.7, spread=0.5), naive.PSRL),
+    (MBIEEB(), naive.MBIEEB),
+    (MBIEEB(beta=0.05), naive.MBIEEB),
+]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("agent", "twin"), TWINS, ids=lambda x: str(x).split(".")[-1])
+def test_twin_makes_the_same_choices(agent, twin, seed):
+    mdp = eventful(seed)
+    moves, returns = naive.play(twin, agent, mdp, 40, seed)
+    own_moves, own_returns = naive.recorded(agent, mdp, 40, seed)
+    assert np.array_equal(own_moves, moves)
+    assert np.array_equal(own_returns, returns)
+
+
+# -- the optimum, where the theory says so
+
+
+def circle():
+    """A deterministic world in which values can be learned exactly."""
+    rng = np.random.default_rng(3)
+    S, A = 6, 3
+    to = rng.integers(S, size=(S, A))
+    to[:, 0] = (np.arange(S) + 1) % S
+    return gim.TabularMDP(np.eye(S)[to], rng.random((S, A)), horizon=12)
+
+
+@pytest.mark.parametrize("agent", [QLearning(0.5, 1.0, 0.8), DoubleQLearning(0.5, 1.0, 0.8)])
+def test_value_learners_find_the_exact_values(agent):
+    mdp = circle()
+    run = gim.run(agent, mdp, episodes=2000, seed=1)
+    best = mdp.plan(discount=0.8)
+    tables = [run.memory.q] if isinstance(agent, QLearning) else [run.memory.a.q, run.memory.b.q]
+    for q in tables:
+        assert np.allclose(q, best.q, atol=1e-6)
+    assert np.array_equal(run.policy, best.policy)
+
+
+def test_double_q_learning_does_not_overestimate():
+    """One way out pays 0 for sure, eight pay 0 on average: the maximum of noise misleads Q."""
+    A = 9
+    P = np.zeros((2, A, 2))
+    P[:, :, 1] = 1
+    noise = np.ones((2, A))
+    noise[0, 0] = noise[1] = 0
+    mdp = gim.TabularMDP(P, np.zeros((2, A)), horizon=1, terminal=[1], noise=noise)
+    settings = {"alpha": 0.2, "epsilon": 1.0, "gamma": 0.9}
+    one = [gim.run(QLearning(**settings), mdp, 500, s).memory.q[0].max() for s in range(30)]
+    runs = [gim.run(DoubleQLearning(**settings), mdp, 500, s).memory for s in range(30)]
+    two = [m.b.q[0, m.a.best[0]] for m in runs]
+    assert np.mean(one) > 0.3
+    assert abs(np.mean(two)) < 0.15
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_delayed_q_learning_keeps_its_promises(seed):
+    mdp, gamma, epsilon1 = circle(), 0.8, 0.01
+    agent = DelayedQLearning(m=1, epsilon1=epsilon1, gamma=gamma)
+    run = gim.run(agent, mdp, 4000, seed)
+    width = epsilon1 * mdp.reward_range[1]
+    best = mdp.plan(discount=gamma)
+    assert (run.memory.q >= best.q - 1e-9).all()  # optimistic, always
+    loss = best.v - mdp.value(run.policy, discount=gamma)
+    on_the_way = mdp.expected_visits(run.policy).sum(axis=(0, 2)) > 0
+    assert loss[on_the_way].max() <= 2 * width / (1 - gamma)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_delayed_q_learning_changes_a_value_seldom(seed):
+    mdp = random_mdp(seed, S=4, A=3, horizon=9)
+    mdp = mdp.with_(rewards=np.abs(mdp.rewards))
+    agent = DelayedQLearning(m=2, epsilon1=0.05, gamma=0.7)
+    run, changes = prepare(agent, mdp, 3000, seed), 0
+    before = run.memory.q.copy()
+    top = before.max()
+    while not run.finished:
+        run.pause_at(run.steps + 1)
+        changes += int((run.memory.q != before).sum())
+        assert (run.memory.q <= before).all()
+        before = run.memory.q.copy()
+    assert 10 < changes <= before.size * top / (0.05 * mdp.reward_range[1])
+
+
+SURE = [
+    ("rmax:m=60", 0.98),
+    ("rmax:m=60,plan_per=pair", 0.98),
+    ("ucbvi", 0.97),
+    ("ucbvi:bonus=hoeffding", 0.97),
+    ("psrl", 0.97),
+    ("mbie_eb", 0.97),
+]
+
+
+@pytest.mark.parametrize(("word", "share"), SURE)
+def test_model_based_agents_swim_up_the_river(word, share):
+    """Without directed exploration one gains a hundredth of the optimum here."""
+    mdp = gim.make("riverswim")
+    run = gim.run(word, mdp, episodes=1500, seed=2)
+    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
+    late = mdp.score(run.returns[-500:])
+    assert late >= share - 0.03
+
+
+@pytest.mark.parametrize("word", [word for word, _ in SURE])
+def test_model_based_agents_in_random_worlds(word):
+    for seed in (3, 4):
+        mdp = eventful(seed)
+        run = gim.run(word, mdp, episodes=2500, seed=seed)
+        best, worst = mdp.optimal_return(), mdp.random_return()
+        assert best - mdp.policy_return(run.policy) <= 0.05 * (best - worst)
+        assert best - run.returns[-1000:].mean() <= 0.1 * (best - worst)
+
+
+@pytest.mark.parametrize("bonus", ["bernstein", "hoeffding"])
+def test_the_full_bonus_is_optimistic(bonus):
+    """With scale 1 and V* no inequality may fail more often than delta says."""
+    mdp = random_mdp(5, S=4, A=2, horizon=5)
+    best = mdp.plan().v
+    agent = UCBVI(scale=1.0, bonus=bonus)
+    for seed in range(5):
+        run = prepare(agent, mdp, 300, seed)
+        while not run.finished:
+            run.pause_at(run.steps + 50)
+            assert (run.memory.v[:-1] >= best - 1e-9).all()
+
+
+# -- RMax: plans and what is known
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    seed=st.integers(0, 10_000),
+    m=st.integers(1, 6),
+    terminal=st.booleans(),
+    missing=st.booleans(),
+    per=st.sampled_from(["state", "pair"]),
+)
+def test_rmax_plans_no_more_than_the_lemma_counts(seed, m, terminal, missing, per):
+    mdp = random_mdp(seed, terminal=terminal, missing=missing)
+    run = gim.run(RMax(m=m, plan_per=per), mdp, episodes=120, seed=seed)
+    limit = mdp.S if per == "state" else mdp.available.sum()
+    assert 1 <= run.plans <= limit + 1
+    known = run.memory.known
+    assert (run.memory.belief.counts.n <= m).all()  # its estimates stand once it is known
+    assert np.array_equal(
+        known.mask, mdp.available & ((run.memory.belief.counts.n == m) | known.terminal[:, None])
+    )
+    if known.mask[mdp.available].all():
+        assert run.explored_at is not None
+
+
+def test_rmax_plans_alike_per_pair_and_per_state():
+    """With the right r_max an unknown state is worth the most that can come, either way."""
+    mdp = random_mdp(8, S=6, A=4, horizon=8)
+    runs = [gim.run(RMax(m=5, plan_per=per), mdp, 300, seed=4) for per in ("pair", "state")]
+    assert np.array_equal(runs[0].returns, runs[1].returns)
+    assert (runs[0].plans, runs[1].plans) == (25, 7)
+    assert runs[0].explored_at == runs[1].explored_at is not None
+
+
+def test_rmax_starts_from_a_model_learned_elsewhere():
+    mdp = random_mdp(9, S=4, A=2, horizon=6)
+    first = gim.run(RMax(m=10), mdp, 400, seed=1)
+    again = gim.run(RMax(m=10), mdp, 100, seed=2, prior=first.model)
+    assert (again.plans, again.explored_at) == (1, 0)
+    assert np.array_equal(again.policy, first.policy)
+
+
+def test_authors_settings():
+    agent = RMax.authors("synthetic")
+    assert (agent.m, agent.r_max, agent.planner) == (50, 1.0, "lookahead")
+    assert RMax.authors("riverswim").planner == "discounted"
+    with pytest.raises(ValueError, match="did you mean 'riverswim'"):
+        RMax.authors("riverswin")
+
+
+# -- posteriors and bonuses, by hand
+
+
+def evidence(N, rewards, copies):
+    """The same pair many times over, as [1, copies] pairs of one state."""
+    N, rewards = np.array(N, float), np.array(rewards, float)
+    one = np.ones((1, copies))
+    n = N.sum() * one
+    R, R2 = rewards.sum() * one, (rewards**2).sum() * one
+    return Evidence(np.tile(N, (1, copies, 1)), n, R, R2, n)
+
+
+def test_psrl_draws_from_the_dirichlet_posterior():
+    N, alpha = np.array([3.0, 0.0, 1.0]), 1.5
+    seen = Evidence(np.tile(N, (3, 20_000, 1)), *[np.zeros((3, 20_000))] * 4)
+    P = PSRL(alpha=alpha).draw_transitions(seen, np.random.default_rng(0))
+    a = N + alpha / 3
+    mean, total = a / a.sum(), a.sum()
+    assert np.allclose(P.sum(axis=2), 1)
+    assert np.allclose(P.mean(axis=(0, 1)), mean, atol=0.005)
+    assert np.allclose(P.var(axis=(0, 1)), mean * (1 - mean) / (total + 1), rtol=0.05)
+
+
+def test_psrl_draws_rewards_from_the_normal_gamma_posterior():
+    """Mean and variance of Student's t, worked out by hand from the conjugate update."""
+    agent = PSRL(mean=0.5, visits=2.0, shape=3.0, spread=0.25)
+    seen = evidence([4.0], [1.0, 3.0, 2.0, 2.0], 200_000)
+    r = agent.draw_rewards(seen, (0.0, 4.0), np.random.default_rng(0))
+    # mu0 2, lambda 2, shape 3, rate 3; after 4 rewards of mean 2 and scatter 2: rate 3 + 1
+    assert r.mean() == pytest.approx(2.0, abs=0.005)
+    assert r.var() == pytest.approx(4.0 / (6.0 * (5.0 - 1.0)), rel=0.03)
+    pulled = agent.draw_rewards(
+        evidence([2.0], [4.0, 4.0], 100_000), (0.0, 4.0), np.random.default_rng(1)
+    )
+    # mean (2*2 + 8) / 4 = 3; rate 3 + 2*2*4 / (2*4) = 5
+    assert pulled.mean() == pytest.approx(3.0, abs=0.01)
+    assert pulled.var() == pytest.approx(5.0 / (4.0 * (4.0 - 1.0)), rel=0.03)
+
+
+# -- what all must respect
+
+
+SCALED = ["rmax:m=5", "ucbvi", "ucbvi:bonus=hoeffding", "psrl", "mbie_eb", "delayed_q_learning"]
+
+
+@pytest.mark.parametrize("word", SCALED)
+def test_the_unit_of_rewards_does_not_matter(word):
+    """Rewards of 1024 times the size (exact in binary) change no choice."""
+    mdp = eventful(6)
+    large = mdp.with_(rewards=1024 * mdp.rewards, noise=1024 * 0.2)
+    one, two = (gim.run(word, world, 200, seed=3).returns for world in (mdp, large))
+    assert np.array_equal(1024 * one, two)
+
+
+@pytest.mark.parametrize(
+    "word", ["rmax:m=3", "rmax:m=3,planner=discounted", "ucbvi", "psrl", "mbie_eb"]
+)
+def test_sparse_counts_change_nothing(word, monkeypatch):
+    mdp = random_mdp(7, S=6, A=3, horizon=8, terminal=True, missing=True)
+    dense = gim.run(word, mdp, 150, seed=5)
+    monkeypatch.setattr(counts, "DENSE_LIMIT", 0)
+    sparse = gim.run(word, mdp, 150, seed=5)
+    assert sparse.memory.belief.counts.keys.size
+    assert np.array_equal(sparse.returns, dense.returns)
+    assert np.array_equal(sparse.policy, dense.policy)
+
+
+class Coin(gymnasium.Env):
+    """A world without a table, which does not say how large its rewards are."""
+
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return 0, {}
+
+    def step(self, action):
+        return int(self.np_random.random() < 0.5), float(action), False, False, {}
+
+
+@pytest.mark.parametrize("name", ["rmax", "delayed_q_learning", "ucbvi", "psrl", "mbie_eb"])
+def test_reward_range_must_come_from_somewhere(name):
+    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_"):
+        gim.run(name, Coin(), 5, horizon=5)
+    given = "r_max=1" if name in ("rmax", "delayed_q_learning") else "r_min=0,r_max=1"
+    run = gim.run(f"{name}:{given}", Coin(), 300, horizon=5, seed=1)
+    assert run.returns[-50:].mean() > 4.5
+
+
+def test_r_min_above_r_max_is_refused():
+    with pytest.raises(ValueError, match="r_min = 3 is above r_max = 2"):
+        gim.run("ucbvi:r_min=3,r_max=2", "riverswim", 5)
+
+
+@pytest.mark.parametrize("name", ["rmax", "ucbvi", "psrl", "mbie_eb"])
+def test_models_are_valid_and_come_near_the_truth(name):
+    mdp = eventful(1)
+    run = gim.run(name, mdp, 2000, seed=1)
+    met = run.model.visits >= 40
+    assert met.sum() >= 4
+    assert run.model.compare(mdp)["l1"][met].max() < 0.5
+    assert np.array_equal(run.model.terminal, mdp.terminal)
+
+
+# -- scores: the full table is benchmarks/scores.py, with 20 seeds
+
+
+@pytest.mark.parametrize("word", [*scores.TARGETS])
+def test_scores_on_the_tasks_of_the_paper(word):
+    for task, target in zip(scores.EPISODES, scores.TARGETS[word], strict=True):
+        if task in ("casinoland", "riverswim"):
+            assert scores.scores(word, task, seeds=1)[0] >= target - 0.03
+
+
+def test_rmax_with_the_authors_r_max_never_explores_the_river():
+    assert scores.scores("rmax:r_max=1", "riverswim", seeds=2).max() < 0.05
+    assert scores.scores("rmax.authors", "riverswim", seeds=2).max() < 0.05
+
+
+def test_rmax_scores_on_drawn_tasks():
+    assert scores.scores("rmax", "synthetic", seeds=4).mean() >= 0.93
+    assert scores.scores("rmax", "gridworld", seeds=8).mean() >= 0.90

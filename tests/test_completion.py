@@ -1,0 +1,457 @@
+"""Matrix completion: exact recovery, slow twins, optimality, corners, and honest reports."""
+
+from __future__ import annotations
+
+import dataclasses
+import doctest
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.completion import l1_error, noise_errors, seen_data, slope
+from gim.model.completion import (
+    ALS,
+    SVT,
+    Completed,
+    NuclearNorm,
+    OptSpace,
+    SoftImpute,
+    Tucker,
+    Unfolding,
+    base,
+    completions,
+)
+from gim.model.completion.least_squares import alternate, solve
+from gim.model.completion.optspace import trimmed
+from gim.model.completion.rank import held_out_rank
+from gim.model.completion.spectral import leading_basis, soft_threshold, widest_gap
+from gim.testing.completion import check_completion, make_problem
+from tests import naive_completion as naive
+
+METHODS = [ALS(), OptSpace(), SoftImpute(), SVT(), NuclearNorm(), Unfolding(), Tucker()]
+
+
+def low_rank(r, seed, S=50, A=40, share=0.5):
+    """Gaussian factors, condition number at most 5, entries seen at random."""
+    rng = np.random.default_rng((r, seed))
+    while True:
+        M = rng.standard_normal((S, r)) @ rng.standard_normal((r, A))
+        values = np.linalg.svd(M, compute_uv=False)
+        if values[0] <= 5 * values[r - 1]:
+            return M, (rng.random((S, A)) < share).astype(float)
+
+
+def relative_error(completed, M):
+    return np.linalg.norm(completed - M) / np.linalg.norm(M)
+
+
+def noisy(seed=0, S=30, A=20, r=2, share=0.7, sigma=0.05, K=3):
+    rng = np.random.default_rng(seed)
+    truth = rng.standard_normal((K, S, r)) @ rng.standard_normal((K, r, A))
+    seen = (rng.random((S, A)) < share).astype(float)
+    return truth, (truth + sigma * rng.standard_normal(truth.shape)) * seen, seen
+
+
+@pytest.mark.parametrize(
+    ("method", "allowed"),
+    [
+        (ALS(ridge=0), {}),
+        (ALS(), {"recovers": 0.05}),
+        (ALS(rank=2, ridge=1e-8), {}),
+        (OptSpace(), {}),
+        (OptSpace(rank=2), {}),
+        (SoftImpute(debias=True), {}),
+        (SoftImpute(threshold=0.01), {"recovers": 0.1}),
+        (SVT(), {"recovers": 0.1}),
+        (NuclearNorm(), {"recovers": 0.05}),
+        (Unfolding(ridge=1e-6), {}),
+        (Unfolding(mode="action", ridge=1e-6), {}),
+        (Tucker(ridge=1e-6), {}),
+        (Tucker(states=2, actions=2, next_states=3), {"recovers": 0.05}),
+    ],
+    ids=str,
+)
+def test_every_method_passes_the_conformance_check(method, allowed):
+    check_completion(method, **allowed)
+
+
+@pytest.mark.parametrize("r", range(1, 6))
+@pytest.mark.parametrize(
+    ("given_rank", "estimated_rank"),
+    [
+        (lambda r: ALS(rank=r, ridge=0), ALS(ridge=0)),
+        (lambda r: OptSpace(rank=r), OptSpace()),
+        (None, SoftImpute(debias=True)),
+    ],
+    ids=["als", "optspace", "soft_impute"],
+)
+def test_half_seen_matrices_are_recovered_to_1e_6(given_rank, estimated_rank, r):
+    for seed in range(20):
+        M, seen = low_rank(r, seed)
+        methods = [estimated_rank] if given_rank is None else [given_rank(r), estimated_rank]
+        for method in methods:
+            done = method((M * seen)[None], seen, np.random.default_rng(seed))
+            assert done.converged
+            assert np.all(done.rank == r), f"{method}, seed {seed}"
+            assert relative_error(done.matrices[0], M) < 1e-6, f"{method}, seed {seed}"
+
+
+def test_alternate_takes_the_steps_of_the_loop_over_rows():
+    _, data, seen = noisy()
+    rng = np.random.default_rng(3)
+    weights = seen * rng.integers(1, 30, seen.shape)
+    for rank, ridge in ((1, 0.1), (2, 0.03), (5, 0.3)):
+        start = rng.standard_normal((3, rank, 20))
+        slow = naive.als_by_rows(data, weights, rank, ridge, rng, 0.0, 7, start.transpose(0, 2, 1))
+        U, V, iterations, _ = alternate(data, np.arange(3), weights, start, ridge, 0.0, 7, True)
+        assert (iterations == 7).all()
+        np.testing.assert_allclose(U.transpose(0, 2, 1) @ V, slow, atol=1e-9)
+
+
+def test_als_ends_where_the_loop_over_rows_ends():
+    _, data, seen = noisy(sigma=0.3)
+    slow = naive.als_by_rows(data, seen, 2, 0.5, np.random.default_rng(0), 1e-10, 5000)
+    fast = ALS(rank=2, ridge=0.5, tolerance=1e-10, max_iterations=5000)
+    done = fast(data, seen, np.random.default_rng(1))
+    np.testing.assert_allclose(done.matrices, slow, atol=1e-6)
+
+
+@given(st.integers(1, 6), st.integers(1, 9), st.floats(0.01, 10), st.integers(0, 10**6))
+def test_stacked_systems_are_solved_like_single_ones(rank, n, ridge, seed):
+    rng = np.random.default_rng(seed)
+    F = rng.standard_normal((n, rank, rank + 2))
+    normal, right = F @ F.transpose(0, 2, 1), rng.standard_normal((n, rank))
+    expected = np.linalg.solve(normal + ridge * np.eye(rank), right[:, :, None])[:, :, 0]
+    i, j = np.tril_indices(rank)
+    gram, b = np.ascontiguousarray(normal[:, i, j].T), np.ascontiguousarray(right.T)
+    solve(gram, b, ridge, np.empty(n))
+    np.testing.assert_allclose(b.T, expected, rtol=1e-6, atol=1e-9)
+
+
+def test_a_system_without_data_gets_zero():
+    gram, b = np.zeros((3, 2)), np.zeros((2, 2))
+    gram[:, 1], b[:, 1] = (2.0, 0.0, 4.0), (2.0, 8.0)
+    solve(gram, b, 0.0, np.empty(2))
+    np.testing.assert_allclose(b, [[0, 1], [0, 2]])
+
+
+def test_soft_impute_agrees_with_its_plain_twin():
+    _, data, seen = noisy(sigma=0.3)
+    fast = SoftImpute(threshold=0.1, tolerance=1e-10, max_iterations=5000)
+    done = fast(data, seen, np.random.default_rng(0))
+    for X, M in zip(done.matrices, data, strict=True):
+        slow = naive.soft_impute(M, seen, 0.1 * np.linalg.norm(M, 2))
+        np.testing.assert_allclose(X, slow, atol=1e-6)
+
+
+def test_soft_impute_meets_the_conditions_of_its_optimum():
+    _, data, seen = noisy(seed=5, sigma=0.3, K=1)
+    weights = seen * np.random.default_rng(0).integers(1, 9, seen.shape)
+    method = SoftImpute(threshold=0.2, tolerance=1e-11, max_iterations=20000)
+    X = method(data, weights, np.random.default_rng(0)).matrices[0]
+    w = weights / weights[weights > 0].mean()
+    subgradient = w * (data[0] - X) / (0.2 * np.linalg.norm(w * data[0], 2))
+    assert np.linalg.norm(subgradient, 2) <= 1 + 1e-6
+    nuclear = np.linalg.svd(X, compute_uv=False).sum()
+    assert (subgradient * X).sum() == pytest.approx(nuclear, rel=1e-6)
+
+
+def _penalty(X, tau):
+    values = np.linalg.svd(X, compute_uv=False)
+    return tau * values.sum() + 0.5 * (values**2).sum() if tau else values.sum()
+
+
+@pytest.mark.parametrize("name", ["nuclear_norm", "svt"])
+def test_no_matrix_that_agrees_with_the_data_is_better(name):
+    rng = np.random.default_rng(1)
+    M = rng.standard_normal((8, 3)) @ rng.standard_normal((3, 7))
+    seen = (rng.random((8, 7)) < 0.6).astype(float)
+    if name == "svt":
+        method, tau = SVT(tau=1.0, tolerance=1e-9, max_iterations=10**5), None
+        tau = np.linalg.norm(M * seen, 2) / seen.mean()
+    else:
+        method, tau = NuclearNorm(tolerance=1e-11, max_iterations=10**5), 0.0
+    done = method((M * seen)[None], seen, rng)
+    X = done.matrices[0]
+    assert done.converged
+    np.testing.assert_allclose(X * seen, M * seen, atol=1e-6)
+    least = _penalty(X, tau)
+    for size in (1e-3, 1e-2, 0.1, 1.0):
+        for _ in range(100):
+            other = X + size * rng.standard_normal(X.shape) * (1 - seen)
+            assert _penalty(other, tau) >= least - 1e-6 * least
+    assert _penalty(M, tau) >= least - 1e-6 * least
+
+
+def test_optspace_finds_the_least_squares_fit_of_its_rank():
+    _, data, seen = noisy(seed=2)
+    weights = seen * np.random.default_rng(0).integers(1, 9, seen.shape)
+    for method in (OptSpace(rank=2, ridge=0), OptSpace(rank=2)):
+        done = method(data, weights, np.random.default_rng(0))
+        exact = ALS(rank=2, ridge=0, tolerance=1e-9)(data, weights, np.random.default_rng(0))
+        assert done.converged
+        assert exact.converged
+        assert relative_error(done.matrices, exact.matrices) < 2e-3
+    assert OptSpace(rank=2, ridge=0)(data, weights, np.random.default_rng(0)).residual == (
+        pytest.approx(exact.residual, rel=1e-6)
+    )
+
+
+def test_trimming_drops_crowded_rows_and_columns():
+    seen = np.eye(8, dtype=bool)  # 8 + 7 + 7 - 1 entries seen: at most 5 a row and a column stay
+    seen[0], seen[:, 1] = True, True
+    kept = trimmed(seen)
+    assert not kept[0].any()
+    assert not kept[:, 1].any()
+    assert np.array_equal(np.argwhere(kept), [[i, i] for i in range(2, 8)])
+    everything = np.ones((4, 3), bool)
+    assert trimmed(everything).all()
+
+
+def test_unfolding_is_one_wide_matrix():
+    _, data, seen = noisy(sigma=0.2, K=4)
+    method = Unfolding(rank=3, ridge=0.5, tolerance=1e-10, max_iterations=20000)
+    data /= np.abs(data).max()  # so that no matrix is scaled
+    joint = method(data, seen, np.random.default_rng(0))
+    wide = naive.unfold_states(data)[None]
+    single = ALS(rank=3, ridge=0.5, tolerance=1e-10, max_iterations=20000)
+    split = single(wide, np.tile(seen, (1, 4)), np.random.default_rng(1)).matrices[0]
+    np.testing.assert_allclose(np.concatenate(list(joint.matrices), axis=1), split, atol=1e-6)
+
+
+def test_action_mode_is_state_mode_of_the_transposed():
+    _, data, seen = noisy(K=4)
+    states = Unfolding(rank=2)(data, seen, np.random.default_rng(0)).matrices
+    turned = Unfolding(mode="action", rank=2)(
+        data.transpose(0, 2, 1), seen.T, np.random.default_rng(0)
+    )
+    np.testing.assert_allclose(turned.matrices, states.transpose(0, 2, 1), atol=1e-9)
+
+
+def test_joint_forms_need_fewer_entries_than_one_matrix_at_a_time():
+    rng = np.random.default_rng(3)
+    core = rng.standard_normal((4, 3, 3))
+    X, Y, B = (rng.standard_normal(shape) for shape in ((40, 3), (30, 3), (25, 4)))
+    truth = np.einsum("qij,si,aj,kq->ksa", core, X, Y, B)
+    seen = (rng.random((40, 30)) < 0.2).astype(float)  # 240 entries, 201 unknowns a matrix
+    errors = {}
+    tucker = Tucker(states=3, actions=3, next_states=4, ridge=1e-9)
+    for method in (ALS(rank=3, ridge=1e-6), Unfolding(rank=3, ridge=1e-6), tucker):
+        done = method(truth * seen, seen, np.random.default_rng(0))
+        errors[type(method).__name__] = relative_error(done.matrices, truth)
+    assert errors["Tucker"] < 1e-4
+    assert errors["Unfolding"] < 1e-2
+    assert errors["ALS"] > 0.1
+
+
+def test_a_huge_reward_does_not_drown_the_probabilities():
+    data = seen_data(30, 20, 40)
+    rewarded = data.matrices.copy()
+    rewarded[-1] *= 1e4
+    for method in (Unfolding(), Tucker()):
+        plain = method(data.matrices, data.weights, np.random.default_rng(0))
+        huge = method(rewarded, data.weights, np.random.default_rng(0))
+        np.testing.assert_allclose(huge.matrices[:-1], plain.matrices[:-1], atol=1e-6)
+        assert l1_error(data, huge.matrices) < 0.3
+
+
+def test_counts_as_weights_beat_the_mask():
+    rng = np.random.default_rng(0)
+    truth, _, seen = noisy(K=6, share=0.8)
+    visits = seen * rng.integers(1, 100, seen.shape)
+    data = (truth + rng.standard_normal(truth.shape) / np.sqrt(np.maximum(visits, 1))) * seen
+    for method in (ALS(rank=2, ridge=0.3), OptSpace(rank=2), SoftImpute(threshold=0.03)):
+        counted = method(data, visits, np.random.default_rng(0)).matrices
+        masked = method(data, seen, np.random.default_rng(0)).matrices
+        assert relative_error(counted, truth) < 0.8 * relative_error(masked, truth), method
+
+
+def test_errors_fall_at_the_rate_of_the_perturbation_bound():
+    visits = (40, 160, 640)
+    errors = noise_errors(OptSpace(rank=2), visits, shape=(40, 30), seeds=1)
+    assert -0.6 < slope(visits, errors) < -0.4
+
+
+def test_the_rank_is_estimated_for_each_matrix():
+    rng = np.random.default_rng(0)
+    seen = (rng.random((50, 40)) < 0.6).astype(float)
+    ranks = np.array([1, 3, 0, 5, 2])
+    M = np.stack([rng.standard_normal((50, r)) @ rng.standard_normal((r, 40)) for r in ranks])
+    assert (held_out_rank(M * seen, seen, 8, 0.0, rng) == ranks).all()
+    assert held_out_rank(M * seen, seen, 2, 0.0, rng).max() == 2
+    done = ALS(ridge=0)(M * seen, seen, rng)
+    assert (done.rank == ranks).all()
+
+
+def test_soft_threshold_lowers_singular_values():
+    rng = np.random.default_rng(0)
+    for shape in ((3, 6, 4), (3, 4, 6)):
+        M = rng.standard_normal(shape)
+        lowered, values = soft_threshold(M, np.array([0.5, 1.0, 100.0]))
+        before = np.linalg.svd(M, compute_uv=False)
+        expected = np.maximum(before - np.array([[0.5], [1.0], [100.0]]), 0)
+        np.testing.assert_allclose(values, expected, atol=1e-7)
+        np.testing.assert_allclose(np.linalg.svd(lowered, compute_uv=False), expected, atol=1e-7)
+
+
+def test_widest_gap():
+    values = np.array([[10.0, 8.0, 0.01, 0.0], [5.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
+    assert widest_gap(values).tolist() == [2, 1, 0]
+
+
+def test_leading_basis_spans_what_was_seen():
+    rng = np.random.default_rng(0)
+    M = np.einsum("kq,qsa->ksa", rng.standard_normal((60, 3)), rng.standard_normal((3, 8, 5)))
+    basis = leading_basis(M, np.ones((8, 5)), 3, rng)
+    assert basis.shape == (60, 3)
+    projected = np.tensordot(basis @ basis.T, M, axes=1)
+    np.testing.assert_allclose(projected, M, atol=1e-9)
+
+
+@settings(deadline=None, max_examples=25)
+@given(
+    st.integers(1, 4),
+    st.integers(1, 6),
+    st.integers(1, 6),
+    st.floats(0, 1),
+    st.integers(0, 10**6),
+)
+def test_any_shape_and_mask_gives_finite_numbers(K, S, A, share, seed):
+    rng = np.random.default_rng(seed)
+    seen = (rng.random((S, A)) < share).astype(float)
+    data = rng.dirichlet(np.full(K + 1, 0.3), (S, A)).transpose(2, 0, 1)[:K] * seen
+    for method in METHODS:
+        done = method(data, seen, rng)
+        assert np.isfinite(done.matrices).all()
+        assert done.matrices.shape == data.shape
+        assert np.isfinite(done.residual)
+
+
+def test_words_and_registry():
+    assert completions.names() == [
+        "als",
+        "nuclear_norm",
+        "optspace",
+        "soft_impute",
+        "svt",
+        "tucker",
+        "unfolding",
+    ]
+    assert completions.make("als:rank=10,ridge=0.03") == ALS(rank=10, ridge=0.03)
+    assert str(ALS(rank=10, ridge=0.03)) == "als:rank=10,ridge=0.03"
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: ALS(rank=0), "rank = 0: must be at least 1"),
+        (lambda: ALS(ridge=-1), "ridge = -1"),
+        (lambda: SoftImpute(threshold=2), "threshold = 2"),
+        (lambda: Unfolding(mode="pair"), "must be one of state, action"),
+    ],
+)
+def test_parameters_are_checked(make, message):
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+def test_errors_name_the_place():
+    M, seen = np.zeros((2, 3, 4)), np.ones((3, 4))
+    M[1, 2, 3] = np.nan
+    rng = np.random.default_rng(0)
+    with pytest.raises(ValueError, match=r"matrices\[1, 2, 3\] is nan: where nothing was seen"):
+        ALS()(M, seen, rng)
+    with pytest.raises(ValueError, match=r"weights has shape \(4, 3\)"):
+        ALS()(np.zeros((2, 3, 4)), seen.T, rng)
+    with pytest.raises(ValueError, match=r"pass M\[None\]"):
+        ALS()(np.zeros((3, 4)), seen, rng)
+    with pytest.raises(ValueError, match=r"SVT has no weighted form: pass \(weights > 0\)"):
+        SVT()(np.zeros((2, 3, 4)), 2 * seen, rng)
+    with pytest.raises(ValueError, match=r"weights\[0, 1\] is -2"):
+        ALS()(np.zeros((2, 3, 4)), np.where(np.arange(4) == 1, -2.0, seen), rng)
+
+
+def test_the_default_beats_the_authors_setting_in_accuracy():
+    data = seen_data(50, 40, 40)
+    default = ALS()(data.matrices, data.weights, np.random.default_rng(0))
+    authors = ALS(rank=10, ridge=0.03)(data.matrices, data.weights, np.random.default_rng(0))
+    joint = Tucker()(data.matrices, data.weights, np.random.default_rng(0))
+    assert l1_error(data, default.matrices) < 0.5 * l1_error(data, authors.matrices)
+    assert l1_error(data, joint.matrices) < 0.5 * l1_error(data, default.matrices)
+
+
+def test_examples_in_docstrings():
+    assert doctest.testmod(base).failed == 0
+
+
+class Liar:
+    """A completion that breaks one rule at a time."""
+
+    def __init__(self, rule):
+        self.rule = rule
+        self.calls = 0
+
+    def __call__(self, matrices, weights, rng):
+        self.calls += 1
+        if self.rule == "nan":
+            matrices = np.nan_to_num(matrices, posinf=0, neginf=0)
+        elif self.rule == "weights":
+            weights = (weights > 0) + 0.0 * weights
+        done = ALS(rank=2, ridge=0)(matrices, weights, rng)
+        if self.rule == "seed":
+            return done._replace(matrices=done.matrices + 1e-12 * self.calls)
+        if self.rule == "shape":
+            return done._replace(matrices=done.matrices[:1])
+        if self.rule == "mutates":
+            matrices[0, 0, 0] += 1
+        if self.rule == "zeros":
+            return done._replace(matrices=np.zeros_like(matrices))
+        if self.rule == "nothing seen":
+            return done._replace(converged=True)
+        return done
+
+
+@pytest.mark.parametrize(
+    ("rule", "complaint"),
+    [
+        ("nan", "takes nan"),
+        ("weights", "gives weight to entries"),
+        ("seed", "seed does not fix"),
+        ("shape", "returns"),
+        ("mutates", "changes the matrices"),
+        ("zeros", "recovers to"),
+        ("nothing seen", "nothing seen|runs away"),
+    ],
+)
+def test_the_check_finds_what_is_wrong(rule, complaint):
+    with pytest.raises(AssertionError, match=complaint):
+        check_completion(Liar(rule))
+
+
+def test_the_check_takes_a_plain_function():
+    def mine(matrices, weights, rng):
+        return ALS(rank=2, ridge=0)(matrices, weights, rng)
+
+    check_completion(mine)
+
+
+def test_the_check_finds_a_method_that_always_says_converged():
+    @dataclasses.dataclass(frozen=True)
+    class Hasty:
+        max_iterations: int = 500
+
+        def __call__(self, matrices, weights, rng):
+            method = ALS(rank=2, ridge=0, max_iterations=self.max_iterations)
+            done = method(matrices, weights, rng)
+            return done._replace(converged=bool(weights.any()))
+
+    with pytest.raises(AssertionError, match=r"converged after one iteration|runs away"):
+        check_completion(Hasty())
+
+
+def test_make_problem_is_of_rank_two():
+    truth, seen = make_problem(0)
+    assert np.linalg.matrix_rank(truth).tolist() == [2, 2, 2]
+    assert isinstance(ALS(rank=2)(truth, seen, np.random.default_rng(0)), Completed)
