@@ -1,5 +1,8 @@
 """What every benchmark shares: medians, the machine's line, tables, and peers.
 
+Times are processor seconds, here and in the peers' scripts: on one core and an idle machine they
+are those of the clock, and on a busy one they do not count the neighbours.
+
 A peer is another library with a virtual environment of its own under ``.venvs/NAME``, made from
 the pins in ``benchmarks/peers/NAME.txt`` and driven as a subprocess.
 """
@@ -16,7 +19,7 @@ import venv
 from collections.abc import Callable, Sequence
 from importlib.metadata import version
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,16 +29,16 @@ BATCH_SECONDS = 0.02  # a timing shorter than this is repeated inside the clock
 
 
 def median_seconds(job: Callable[[], Any], repeats: int = REPEATS) -> float:
-    """Median seconds of one call of `job`, after one call that does not count."""
-    began = perf_counter()
+    """Median processor seconds of one call of `job`, after one call that does not count."""
+    began = process_time()
     job()
-    calls = max(1, int(BATCH_SECONDS / max(perf_counter() - began, 1e-9)))
+    calls = max(1, int(BATCH_SECONDS / max(process_time() - began, 1e-9)))
     seconds = []
     for _ in range(repeats):
-        began = perf_counter()
+        began = process_time()
         for _ in range(calls):
             job()
-        seconds.append((perf_counter() - began) / calls)
+        seconds.append((process_time() - began) / calls)
     return statistics.median(seconds)
 
 

@@ -1,12 +1,22 @@
 """Reinforcement learning by analogy in finite Markov decision processes."""
 
+from gim import theory
 from gim.agent import Agent
+from gim.agents.analogist import Analogist
+from gim.agents.delayed_q_learning import DelayedQLearning
+from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.gim import GIM
+from gim.agents.mbie_eb import MBIEEB
 from gim.agents.optimal import Optimal
+from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
+from gim.agents.rmax import RMax
+from gim.agents.ucbvi import UCBVI
 from gim.convert import from_gymnasium, from_outcomes, from_step
 from gim.envs import make
+from gim.inference.analogy import Analogy
+from gim.inference.by_completion import ByCompletion
 from gim.launch import run
 from gim.loading import load
 from gim.mdp import TabularMDP

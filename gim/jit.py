@@ -63,11 +63,12 @@ def bind(template: F, label: str, inner: bool = False, **functions: Callable[...
     return hot(copy) if inner else entry(copy)
 
 
-def plain(f: F) -> F:
+def plain(f: Any) -> Any:
     """Give the same function as ordinary Python, with everything it calls."""
     python = _python(f)
-    space = {name: python.__globals__.get(name) for name in python.__code__.co_names}
-    callees = {name: plain(value) for name, value in space.items() if hasattr(value, "py_func")}
+    space: dict[str, Any] = python.__globals__
+    used = {name: space.get(name) for name in python.__code__.co_names}
+    callees = {name: plain(value) for name, value in used.items() if hasattr(value, "py_func")}
     return _copy(python, callees)
 
 

@@ -227,7 +227,11 @@ class TabularMDP:
 
     def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Arrays and JSON that `unpack` turns into the same MDP."""
-        arrays: dict[str, NDArray] = {"start": self.start, "terminal": self.terminal, "available": self.available}
+        arrays: dict[str, NDArray] = {
+            "start": self.start,
+            "terminal": self.terminal,
+            "available": self.available,
+        }
         tables = {"transitions": self.transitions, "rewards": self.rewards}
         if self.rewards_next is not None:
             tables["rewards"] = self.rewards_next

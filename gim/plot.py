@@ -22,7 +22,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MAP = "cividis"
-LOOK = {
+LOOK: Any = {
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,

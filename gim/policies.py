@@ -44,6 +44,11 @@ class Model:
         return self.rewards.shape[1]
 
     @property
+    def discount(self) -> float | None:
+        """None of its own."""
+        return None
+
+    @property
     def terminal(self) -> NDArray[np.bool_]:
         """None is set apart: a terminal state is a loop that pays 0."""
         return np.zeros(self.S, bool)

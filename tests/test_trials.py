@@ -4,7 +4,6 @@ import math
 import os
 import subprocess
 import sys
-import textwrap
 
 import gymnasium
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.agents.random import Random
 from gim.experiments import Results, Trial, execute, run_trial
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import _switches, one_thread
@@ -314,27 +314,40 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(tmp_path, serial):
     assert steps[0].done == 3
 
 
-def test_agents_of_a_script_are_found_by_workers(tmp_path):
+SCRIPT = """
+from __future__ import annotations
+from dataclasses import dataclass
+from typing import Annotated
+import gim
+from gim.agents.random import Random
+from gim.experiments import Trial, execute
+
+@dataclass(frozen=True)
+class Mine(Random, name="mine"):
+    "An agent of one's own."
+    depth: Annotated[int, "how deep"] = 1
+
+if __name__ == "__main__":
+    results = execute([Trial("riverswim", "mine:depth=2", 3, 0)], workers=1)
+    print(results.column("agent")[0])
+"""
+
+
+@pytest.mark.parametrize("guard", [True, False])
+def test_agents_of_a_script_are_found_by_workers(tmp_path, guard):
     script = tmp_path / "mine.py"
-    script.write_text(
-        textwrap.dedent(
-            """
-            from dataclasses import dataclass
-            import gim
-            from gim.agents.random import Random
-            from gim.experiments import Trial, execute
-
-            @dataclass(frozen=True)
-            class Mine(Random, name="mine"):
-                "An agent of one's own."
-
-            if __name__ == "__main__":
-                results = execute([Trial("riverswim", "mine", 3, 0)], workers=1)
-                print(results.column("agent")[0])
-            """
-        )
-    )
+    script.write_text(SCRIPT if guard else SCRIPT.replace('if __name__ == "__main__"', "if True"))
     environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.getcwd()}
     command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.stdout == "mine\n", done.stderr
+    if guard:
+        assert done.stdout == "mine:depth=2\n", done.stderr
+    else:
+        assert 'put that part under if __name__ == "__main__"' in done.stderr
+
+
+def test_an_agent_of_a_console_cannot_be_sent_out(monkeypatch):
+    monkeypatch.setattr(Random, "__module__", "__main__")
+    monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
+    with pytest.raises(ValueError, match='take engine="serial"'):
+        execute([Trial("riverswim", "random", 3, 0)], workers=1)

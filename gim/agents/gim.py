@@ -84,10 +84,9 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 @cache
-def walking(template: Any, walk: Any) -> Any:
+def walking(template: Any, choose: Any, observe: Any) -> Any:
     """`act` or `learn` with a walk's own functions in it."""
-    name = walk.__name__
-    return bind(template, name, inner=True, choose=walk.choose, observe=walk.observe)
+    return bind(template, "walk", inner=True, choose=choose, observe=observe)
 
 
 @dataclass(frozen=True)
@@ -141,12 +140,12 @@ class GIM(Agent, name="gim"):
     @property
     def act(self) -> Any:  # type: ignore[override]
         """`act`, compiled with the walk in it."""
-        return walking(act, type(self.exploration))
+        return walking(act, self.exploration.choose, self.exploration.observe)
 
     @property
     def learn(self) -> Any:  # type: ignore[override]
         """`learn`, compiled with the walk in it."""
-        return walking(learn, type(self.exploration))
+        return walking(learn, self.exploration.choose, self.exploration.observe)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Lines 1-3; what a prior has counted is counted."""

@@ -50,7 +50,8 @@ class Optimal(Agent):
     def think(self, memory: Memory, mind: Mind) -> None:
         """Plan once, before the first step."""
         with mind.timed("planning"):
-            memory.policy[:] = backward_induction(mind.task.truth).policy
+            truth: Any = mind.task.truth
+            memory.policy[:] = backward_induction(truth).policy
         mind.plans += 1
         mind.explored_at = mind.episode
 

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gim.cli.command import whole
-from gim.cli.trials import engine_options, keep_table, play, show
+from gim.cli.trials import engine_options, engine_words, keep_table, play, show
 from gim.experiments.execute import grid
 from gim.experiments.trial import build
 from gim.experiments.words import agent_word, instance
@@ -77,8 +77,7 @@ def split_agents(texts: Iterable[str]) -> list[str]:
 def _command(args: argparse.Namespace) -> list[str]:
     """The command that goes on with this one."""
     words = ["compare", *args.worlds, "--agents", *args.agents]
-    for name in ("runs", "episodes", "seed", "engine", "workers", "address", "out"):
-        value = getattr(args, name)
-        if value is not None:
-            words += [f"--{name}", str(value)]
-    return words
+    words += ["--runs", str(args.runs), "--episodes", str(args.episodes)]
+    if args.seed:
+        words += ["--seed", str(args.seed)]
+    return words + engine_words(args)

@@ -17,7 +17,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from gim.cli.trials import engine_options, keep_table, play, show
+from gim.cli.trials import engine_options, engine_words, keep_table, play, show
 from gim.experiments.study import Study
 
 
@@ -34,10 +34,7 @@ def run(args: argparse.Namespace) -> int:
     study = Study.load(args.study)
     if args.out is None:
         args.out = Path(args.study.stem or "results")
-    words = ["run", str(args.study), "--out", str(args.out)]
-    for name in ("engine", "workers", "address"):
-        if getattr(args, name) is not None:
-            words += [f"--{name}", str(getattr(args, name))]
+    words = ["run", str(args.study), *engine_words(args)]
     results = play(study.trials(), args, "running", words)
     if isinstance(results, int):
         return results

@@ -34,6 +34,15 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     add("--address", metavar="ADDRESS", help="of a running Ray cluster (with --engine ray)")
 
 
+def engine_words(args: argparse.Namespace) -> list[str]:
+    """The options that were given, and the folder, as they are typed."""
+    words = []
+    for name, default in (("engine", "processes"), ("workers", None), ("address", None)):
+        if getattr(args, name) != default:
+            words += [f"--{name}", str(getattr(args, name))]
+    return words if args.out is None else [*words, "--out", str(args.out)]
+
+
 def engine_arguments(args: argparse.Namespace) -> dict[str, object]:
     """What `execute` is to be given, checked before anything is done."""
     given: dict[str, object] = {"engine": args.engine, "workers": args.workers}

@@ -85,7 +85,7 @@ class Planned(Exploration):
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Walk:
         """Favourites of what was counted so far; no way is known."""
         choices = new_choices(known.available, beta, rng)
-        tried = ((counts.n > 0) | ~known.available).all(axis=1)
+        tried = np.all((counts.n > 0) | ~known.available, axis=1)
         way = np.full(len(counts.n), NONE)
         return Walk(choices, favourites(choices, counts, known), tried, way)
 

@@ -47,7 +47,8 @@ class Analogy(Inference):
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
         S, A = counts.n.shape
         playable = frame.available & ~frame.terminal[:, None]
-        N, n = dense(transitions(counts), (S, A)), counts.n * playable
+        N = dense(transitions(counts), (S, A))
+        n = np.where(playable, counts.n, 0).astype(np.float64)
         judges = n >= 2
         if judges.sum() < 2 * self.folds:
             return no_prior(S, A)
@@ -61,8 +62,8 @@ class Analogy(Inference):
             return no_prior(S, A)
         q = valid(CANDIDATES[best](Data(N, n, playable, self.ridge)), playable)
         noise = 1.0 - _mean(_squares(N, n)[judges], _weights(n)[judges])[0]
-        n0 = min(self.most, max(noise, 0.0) / tau2)
-        return Prior(q, n0 * playable, np.zeros((S, A)), np.zeros((S, A)))
+        n0 = np.where(playable, min(self.most, max(noise, 0.0) / tau2), 0.0)
+        return Prior(q, n0, np.zeros((S, A)), np.zeros((S, A)))
 
     def judge(
         self, name: str, N: Floats, n: Floats, playable: NDArray[np.bool_], fold: NDArray

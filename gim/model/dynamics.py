@@ -67,7 +67,7 @@ def complete(
         P[blind] = _fallback(counts, mask, p_hat)[blind]
     seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[rewards]
     scale = 1.0 if rows == "clip" else max(np.abs(r_hat[seen]).max(initial=0.0), 1e-300)
-    r = scale * completion((r_hat * seen / scale)[None], seen * 1.0, rng).matrices[0]
+    r = scale * completion((r_hat * seen / scale)[None], seen.astype(np.float64), rng).matrices[0]
     if worth is not None:
         own = np.where(mask, 1.0, counts.n / np.maximum(counts.n + worth, 1e-300))[:, :, None]
         P, r = own * p_hat + (1 - own) * P, np.where(seen, r_hat, r)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from gymnasium.utils.env_checker import check_env
@@ -63,7 +64,9 @@ def _chi_square(counted: np.ndarray, p: np.ndarray, what: str) -> None:
 
 
 @entry
-def _draw(world, available, draws, rng, starts, counted, paid):  # type: ignore[no-untyped-def]
+def _draw(
+    world: Any, available: Any, draws: int, rng: Any, starts: Any, counted: Any, paid: Any
+) -> None:
     for _ in range(draws):
         starts[begin(world, rng)] += 1
     S, A = available.shape

@@ -15,6 +15,7 @@ import sys
 import threading
 from collections.abc import Mapping
 from dataclasses import asdict
+from types import ModuleType
 from typing import Any, TextIO
 
 import numpy as np
@@ -41,6 +42,7 @@ def main() -> None:
     except Exception as problem:  # whatever a user's module raises
         wrong = {"error": f"a worker cannot load your code: {type(problem).__name__}: {problem}"}
         print(json.dumps(wrong), file=answers, flush=True)
+        return
     with one_thread():
         while True:
             print(json.dumps(answer(json.loads(lines.get()))), file=answers, flush=True)
@@ -97,10 +99,10 @@ def load_user_code(where: Mapping[str, Any]) -> None:
     """Import what `user_code` named."""
     for name in where["modules"]:
         importlib.import_module(name)
-    if where["main"]:
-        module = runpy.run_path(where["main"], run_name=MAIN)
-        sys.modules[MAIN] = sys.modules["__main__"]
-        sys.modules[MAIN].__dict__.update(module)
+    if where["main"] and MAIN not in sys.modules:
+        module = ModuleType(MAIN)
+        module.__dict__.update(runpy.run_path(where["main"], run_name=MAIN))
+        sys.modules[MAIN] = module
 
 
 def _listen(stream: TextIO, lines: queue.Queue[str]) -> None:

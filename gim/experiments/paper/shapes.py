@@ -156,7 +156,7 @@ def means_table(
         for panel, inside in by_panel(found)
     ]
     agents = distinct(cell.agent for cell in found)
-    return Table(f"{title}: {SETTING_TITLES[setting]}", ["", *agents], rows, f"{_of(found)}.")
+    return Table(f"{title}: {SETTING_TITLES[setting]}", ["task", *agents], rows, f"{_of(found)}.")
 
 
 def finished_table(evidence: Evidence, cells: Sequence[Cell], setting: str) -> Table:
@@ -168,7 +168,7 @@ def finished_table(evidence: Evidence, cells: Sequence[Cell], setting: str) -> T
     ]
     agents = distinct(cell.agent for cell in found)
     note = f"{_of(found)}; a run not finished counts with all of its episodes."
-    return Table(f"Episodes to explore: {SETTING_TITLES[setting]}", ["", *agents], rows, note)
+    return Table(f"Episodes to explore: {SETTING_TITLES[setting]}", ["task", *agents], rows, note)
 
 
 def by_panel(cells: Sequence[Cell]) -> list[tuple[str, list[Cell]]]:

@@ -32,7 +32,7 @@ def times_tables(
         tables.append(
             Table(
                 f"Milliseconds of a run: {SETTING_TITLES[setting]}",
-                ["", *LEARNERS],
+                ["task", *LEARNERS],
                 rows,
                 "Mean ± half of the 95 % interval; compiling and building the MDP are left out. "
                 "Other work on the machine slows single runs.",
@@ -46,10 +46,10 @@ def times_tables(
         for agent in LEARNERS[:2]
     ]
     tables.append(
-        Table("Where the time goes, in milliseconds", ["", "settings", "agent", *PARTS], rows)
+        Table("Where the time goes, in milliseconds", ["task", "settings", "agent", *PARTS], rows)
     )
     paper = [[panel, *map(float, row)] for panel, row in printed.items()]
-    tables.append(Table("The paper's own, in seconds", ["", *LEARNERS], paper))
+    tables.append(Table("The paper's own, in seconds", ["task", *LEARNERS], paper))
     return tables
 
 
