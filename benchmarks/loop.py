@@ -8,11 +8,12 @@ actions taken in turn, without an agent.
 
 from __future__ import annotations
 
-from benchmarks.common import machine, median_seconds, run_script, table
-
-import sys  # noqa: I001
+import sys
 from pathlib import Path
 
+from benchmarks.common import machine, median_seconds, run_script, table  # before numpy
+
+# isort: split
 import numpy as np
 
 import gim
@@ -61,7 +62,7 @@ def main() -> int:
     """Print the tables; 1 if a target is missed."""
     print(machine())
     listed = run_script(Path(sys.executable), "gym_q_learning.py")["steps_per_second"]
-    # An m that is never reached keeps GIM exploring in open states, one that soon is in closed ones.
+    # An m that is never reached keeps GIM in open states, a small one in rho-known ones.
     open_states = gim.GIM.paper(m=10**9)
     closed_states = gim.GIM.paper(m=40, rho=0.999, patience=10**9)
     rows, missed = [], []

@@ -24,7 +24,8 @@ for agent in (gim.Optimal(), gim.QLearning(), gim.Random()):
     )
 
 print(f"RiverSwim: {mdp.S} states, {mdp.A} actions, H = {mdp.horizon}; 5,000 episodes, 20 seeds")
-print(f"Exact optimum: {mdp.optimal_return():,.0f} an episode; random: {mdp.random_return():,.0f}\n")
+best, worst = mdp.optimal_return(), mdp.random_return()
+print(f"Exact optimum: {best:,.0f} an episode; random: {worst:,.0f}\n")
 headers = ["agent", "score", "mean return", "last 500", "million steps/s"]
 print(table(rows, headers))
 print("\nThe optimal policy, by the step from which an action is taken:\n")

@@ -44,7 +44,7 @@ def hot(f: F) -> F:
 
 
 def rare(f: F) -> F:
-    """Compile a part of hot code that seldom runs: kept out of line, so that the rest stays fast."""
+    """Compile a part of hot code that seldom runs: kept out of line, the rest stays fast."""
     return _compile(f, _nrt=False)
 
 

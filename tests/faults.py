@@ -124,6 +124,24 @@ def ended(pids: list[int]) -> bool:
     return not any(_command(pid) for pid in pids)
 
 
+def listening(pids: list[int]) -> set[str]:
+    """Addresses, as the kernel writes them, at which these processes take connections."""
+    rows = [
+        line.split()
+        for table in ("tcp", "tcp6")
+        for line in Path(f"/proc/net/{table}").read_text().splitlines()[1:]
+    ]
+    address = {f"socket:[{row[9]}]": row[1].split(":")[0] for row in rows if row[3] == "0A"}
+    found = set()
+    for pid in pids:
+        try:
+            links = [os.readlink(path) for path in Path(f"/proc/{pid}/fd").iterdir()]
+        except OSError:
+            continue
+        found |= {address[link] for link in links if link in address}
+    return found
+
+
 def ray_or_skip() -> None:
     """Leave a test out, and say why, where there is no Ray; it must not be imported here."""
     if importlib.util.find_spec("ray") is None:

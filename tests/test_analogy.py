@@ -8,8 +8,10 @@ import pytest
 import gim
 from gim.inference.analogy import Analogy, _estimate
 from gim.inference.base import Frame
-from gim.inference.candidates import CANDIDATES, Data, _shared, valid
+from gim.inference.candidates import Data, _shared, candidates, valid
 from gim.model.counts import new_counts
+
+CANDIDATES = candidates(20, 16)
 
 
 def sampled(mdp, visits, seed=0):

@@ -4,6 +4,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -21,7 +22,7 @@ from gim.experiments.trial import MACHINE
 from gim.experiments.watching import Watched
 from gim.experiments.words import instance, parameter, task_word, world_word
 from gim.launch import prepare
-from tests.faults import WORKER, children, ray_or_skip
+from tests.faults import WORKER, children, listening, ray_or_skip
 
 SMALL = grid(["riverswim", "synthetic"], ["gim:m=3", "q_learning", "rmax:m=3"], 60, [0, 1])
 
@@ -246,9 +247,27 @@ def test_two_processes_give_the_same_bits(serial):
     assert results.same_bits(serial)
 
 
-def test_ray_gives_the_same_bits(serial):
+LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
+
+
+def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
     ray_or_skip()
-    assert execute(SMALL, engine="ray", workers=2).same_bits(serial)
+    looks = []
+
+    def look(step):
+        if step.done == 1 and sys.platform == "linux":
+            (server,) = children(os.getpid(), "gcs_server")
+            looks.append(listening([os.getpid(), *children(os.getpid())]))
+            looks.append(Path(f"/proc/{server}/environ").read_bytes())
+
+    results = execute(SMALL, engine="ray", workers=2, progress=look)
+    assert results.same_bits(serial)
+    assert "RAY_USAGE_STATS_ENABLED" not in os.environ
+    if looks:
+        addresses, environment = looks
+        assert addresses
+        assert addresses <= LOOPBACK
+        assert b"RAY_USAGE_STATS_ENABLED=0" in environment
 
 
 def test_a_trial_that_is_listed_twice_is_run_once():

@@ -87,18 +87,15 @@ class Results:
         return np.stack(self.curves[name])
 
     def parameter(self, name: str) -> NDArray:
-        """A parameter of the agent, or else of the task, in every run; None where it has none.
+        """A parameter of the agent, or else of the task, in every run; NaN or "" without one.
 
         Example: ``results.parameter("m")``, ``results.parameter("rank")``.
         """
-        return _column(
-            [
-                words.parameter(agent, name, agents)
-                if words.parameter(agent, name, agents) is not None
-                else words.parameter(task, name, tasks)
-                for agent, task in zip(self.column("agent"), self.column("task"), strict=True)
-            ]
-        )
+        values = []
+        for agent, task in zip(self.column("agent"), self.column("task"), strict=True):
+            value = words.parameter(str(agent), name, agents)
+            values.append(words.parameter(str(task), name, tasks) if value is None else value)
+        return _column(values)
 
     # -- selecting
 
@@ -118,9 +115,11 @@ class Results:
     def groups(self, *names: str) -> Iterator[tuple[Any, Results]]:
         """Each value of a column (or tuple of values), in order of appearance, with its runs."""
         keys = list(zip(*(self.column(name).tolist() for name in names), strict=True))
-        for key in dict.fromkeys(keys):
-            rows = np.array([k == key for k in keys])
-            yield key[0] if len(names) == 1 else key, self[rows]
+        rows: dict[Any, list[int]] = {}
+        for i, key in enumerate(keys):
+            rows.setdefault(key, []).append(i)
+        for key, picked in rows.items():
+            yield key[0] if len(names) == 1 else key, self[picked]
 
     def __getitem__(self, rows: Any) -> Results:
         """Some runs: a mask [runs], a slice, or their indices."""

@@ -52,7 +52,7 @@ class Trial:
         agent: the word of an agent, such as ``rmax:m=20``.
         episodes: how many to play.
         seed: fixes every bit of the run (the seed of a random task is part of its word).
-        epsilon: with a share of V*, sample complexity is measured as well; that costs time.
+        epsilon: with a share of |V*|, sample complexity is measured as well; that costs time.
 
     Example:
         >>> Trial("riverswim:length=6", "gim:m=40,rho=0.5", episodes=100, seed=3).id
@@ -145,7 +145,8 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
             curves["value"] = run.values(curves["episode"])
     columns |= measures.times(run)
     columns |= {"peak_memory_mb": peak[0], "host": platform.node()}
-    return Result(columns, curves)
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in columns.items()}
+    return Result(plain, curves)
 
 
 def build(task: str) -> Any:

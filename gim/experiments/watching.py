@@ -1,9 +1,9 @@
 """Sample complexity as Definition 2 says it, and the value of the policy in force.
 
 At episode t the learner is near-optimal if V* - V(pi_t) <= epsilon, by exact evaluation; its sample
-complexity is the number of episodes in which it is not. Epsilon is given as a share of V*. pi_t is
-the policy in force when the episode begins. While an agent has none (GIM exploring) it is not
-near-optimal.
+complexity is the number of episodes in which it is not. Epsilon is given as a share of |V*|, and
+pi_t is the policy in force when the episode begins. While an agent has none (GIM exploring) it is
+not near-optimal.
 
 Policies are evaluated whenever the agent has thought, and at up to 1,000 checkpoints besides. For
 an agent whose policy changes only when it thinks that is exact; if a checkpoint finds another

@@ -10,7 +10,7 @@ from typing import Any
 from gim.agent import agents
 from gim.envs import tasks
 from gim.params import describe
-from gim.registry import parse, write
+from gim.registry import Registry, parse, write
 
 
 @lru_cache(maxsize=4096)
@@ -32,7 +32,7 @@ def task_word(word: str) -> str:
     name, args = parse(word)
     if name not in tasks:
         return write(name, args, nested=False)
-    defaults = defaults_of(name)
+    defaults = defaults_of(tasks, name)
     given = {key: args[key] for key in defaults if key in args and args[key] != defaults[key]}
     unknown = {key: args[key] for key in args if key not in defaults}  # refused when it is built
     return write(name, given | unknown, nested=False)
@@ -49,7 +49,7 @@ def task_in_full(word: str) -> str:
     if is_file(word):
         return content(word)
     name, args = parse(word)
-    return repr((name, defaults_of(name) | args if name in tasks else args))
+    return repr((name, defaults_of(tasks, name) | args if name in tasks else args))
 
 
 @lru_cache(maxsize=4096)
@@ -80,19 +80,20 @@ def instance(word: str, seed: int) -> str:
     name, args = parse(word)
     if name not in tasks or "seed" in args:
         return task_word(word)
-    if "seed" not in defaults_of(name):
+    if "seed" not in defaults_of(tasks, name):
         return task_word(word)
     return task_word(write(name, args | {"seed": seed}, nested=False))
 
 
 @cache
-def defaults_of(task: str) -> dict[str, Any]:
-    """The parameters of a task of ours, with their defaults, in order."""
-    return {p.name: p.default for p in describe(tasks[task])}
+def defaults_of(things: Registry, name: str) -> dict[str, Any]:
+    """The parameters of a registered thing, with their defaults, in order."""
+    return {p.name: p.default for p in describe(things[name])}
 
 
-def parameter(word: str, name: str, things: Any) -> Any:
-    """The value of a parameter that a word of this registry gives, or its default.
+@lru_cache(maxsize=65536)
+def parameter(word: str, name: str, things: Registry) -> Any:
+    """The value of a parameter that a word of this registry gives, or its default, or None.
 
     Example:
         >>> parameter("gim:rho=0.5", "m", agents), parameter("gim:rho=0.5", "rho", agents)
@@ -103,7 +104,7 @@ def parameter(word: str, name: str, things: Any) -> Any:
     kind, args = parse(word)
     if name in args or kind not in things:
         return args.get(name)
-    return next((p.default for p in describe(things[kind]) if p.name == name), None)
+    return defaults_of(things, kind).get(name)
 
 
 def is_file(word: str) -> bool:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
 from gim.inference.belief import dense
-from gim.inference.candidates import CANDIDATES, Data, valid
+from gim.inference.candidates import Candidate, Data, candidates, valid
 from gim.model.counts import Counts, transitions
 from gim.params import Within
 
@@ -54,26 +54,27 @@ class Analogy(Inference):
             return no_prior(S, A)
         fold = np.full((S, A), -1)
         fold[judges] = rng.permutation(int(judges.sum())) % self.folds
-        judged = {name: self.judge(name, N, n, playable, fold) for name in CANDIDATES}
+        known = candidates(S, A)
+        judged = {name: self.judge(known[name], N, n, playable, fold) for name in known}
         uniform = _estimate(N, n, judges, np.full(N.shape, 1.0 / S))
         best = min(judged, key=lambda name: judged[name].tau2)
         tau2 = max(judged[best].tau2, judged[best].error)
         if tau2 >= uniform.tau2:
             return no_prior(S, A)
-        q = valid(CANDIDATES[best](Data(N, n, playable, self.ridge)), playable)
+        q = valid(known[best](Data(N, n, playable, self.ridge)), playable)
         noise = 1.0 - _mean(_squares(N, n)[judges], _weights(n)[judges])[0]
         n0 = np.where(playable, min(self.most, max(noise, 0.0) / tau2), 0.0)
         return Prior(q, n0, np.zeros((S, A)), np.zeros((S, A)))
 
     def judge(
-        self, name: str, N: Floats, n: Floats, playable: NDArray[np.bool_], fold: NDArray
+        self, predict: Candidate, N: Floats, n: Floats, playable: NDArray[np.bool_], fold: NDArray
     ) -> Judged:
         """Predict each fold from the others."""
         q = np.zeros(N.shape)
         for k in range(self.folds):
             out = fold == k
             data = Data(N, np.where(out, 0.0, n), playable, self.ridge)
-            q[out] = valid(CANDIDATES[name](data)[out][None], np.ones((1, int(out.sum())), bool))[0]
+            q[out] = valid(predict(data)[out][None], np.ones((1, int(out.sum())), bool))[0]
         return _estimate(N, n, fold >= 0, q)
 
 

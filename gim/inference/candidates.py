@@ -158,17 +158,21 @@ def valid(q: Floats, available: NDArray[np.bool_]) -> Floats:
     return project_simplex(np.ascontiguousarray(q)) * available[:, :, None]
 
 
-CANDIDATES: dict[str, Candidate] = {
-    "marginal": marginal,
-    "state": by_state,
-    "action": by_action,
-    "additive": additive,
-    "matrices(1)": matrices(1),
-    "matrices(2)": matrices(2),
-    **{
-        f"{mode}({rank},{d or 'all'})": joint(mode, rank, d)
-        for mode in ("state", "action")
-        for rank in (1, 2, 4, 8)
-        for d in (8, None)
-    },
-}
+def candidates(S: int, A: int) -> dict[str, Candidate]:
+    """All candidates that can say something at this size, the simplest first.
+
+    A rank above half of what there is imposes nothing, nor do 8 directions of hardly more states.
+    """
+    found: dict[str, Candidate] = {
+        "marginal": marginal,
+        "state": by_state,
+        "action": by_action,
+        "additive": additive,
+    }
+    found |= {f"matrices({r})": matrices(r) for r in (1, 2) if 2 * r <= min(S, A)}
+    for mode, size in (("state", S), ("action", A)):
+        for rank in (1, 2, 4, 8):
+            for d in (8, None):
+                if 2 * rank <= size and (d is None or 2 * d <= S):
+                    found[f"{mode}({rank},{d or 'all'})"] = joint(mode, rank, d)
+    return found

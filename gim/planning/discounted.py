@@ -27,7 +27,7 @@ from gim.planning.checks import (
     checked_tolerance,
     checked_values,
 )
-from gim.planning.evaluation import solve_policy
+from gim.planning.evaluation import DENSE_SOLVE, solve_policy
 from gim.planning.plan import Dynamics, Ints, Plan
 
 MAX_ITER = 100_000
@@ -205,7 +205,7 @@ def _iterate(
 
 def _patience(mdp: Dynamics) -> int:
     """How many iterations of following a policy cost about as much as solving for its value."""
-    if not sparse.issparse(mdp.transitions):
+    if not sparse.issparse(mdp.transitions) or mdp.S <= DENSE_SOLVE:
         return 1 + mdp.S // (24 * mdp.A)
     return 20 if mdp.S <= SPARSE_SOLVE else MAX_ITER
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gim.agent import agents
+from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, build
 from gim.launch import prepare
@@ -16,7 +17,10 @@ def compile_loops(trials: list[Trial]) -> None:
     kinds = {(_kind(trial.agent), _kind(trial.task)): trial for trial in reversed(trials)}
     with one_thread():
         for trial in kinds.values():
-            prepare(agents.make(trial.agent), build(trial.task), 1, trial.seed).go()
+            try:
+                prepare(agents.make(trial.agent), build(trial.task), 1, trial.seed).go()
+            except ValueError as problem:
+                raise TrialFailed(f"{trial.id}: {problem}") from None
 
 
 def _kind(word: str) -> tuple[Any, ...]:

@@ -7,7 +7,13 @@ from functools import cache
 
 from gim.experiments.artefact import Artefact, Figure
 from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.properties import CHOICE, asked_table, property_cells, property_figure
+from gim.experiments.paper.properties import (
+    CHOICE,
+    SYMBOLS,
+    asked_table,
+    property_cells,
+    property_figure,
+)
 from gim.experiments.paper.settings import SETTING_TITLES, SETTINGS, Cell, Scale
 
 NAMES = ("rank", "mu0", "kappa")
@@ -30,7 +36,7 @@ def analyse(evidence: Evidence) -> Artefact:
             for name in NAMES
         ]
         panels = [
-            replace(panel, title=f"AvgReward by {name}")
+            replace(panel, title=f"AvgReward by {SYMBOLS[name]}")
             for name, part in zip(NAMES, parts, strict=True)
             for panel in part.panels
         ]

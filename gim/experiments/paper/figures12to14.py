@@ -6,11 +6,16 @@ from functools import cache
 
 from gim.experiments.artefact import Artefact
 from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.properties import CHOICE, asked_table, property_cells, property_figure
+from gim.experiments.paper.properties import (
+    CHOICE,
+    SYMBOLS,
+    asked_table,
+    property_cells,
+    property_figure,
+)
 from gim.experiments.paper.settings import SETTINGS, Cell, Scale
 
 NUMBERS = {"mu0": 12, "mu1": 13, "kappa": 14}
-SYMBOLS = {"mu0": "μ₀", "mu1": "μ₁", "kappa": "κ"}
 
 
 @cache

@@ -26,6 +26,9 @@ M = 40
 LOOKED_AT = 5  # instances over which a realised value is taken
 
 
+SYMBOLS = {"rank": "rank", "mu0": "μ₀", "mu1": "μ₁", "kappa": "κ"}
+
+
 class Sweep(NamedTuple):
     """One property, the rank at which it is varied, and the values asked for."""
 

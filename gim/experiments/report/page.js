@@ -72,7 +72,14 @@ function layout(panel, figure, width) {
     xaxis: { ...axis, title: title(panel.x), type: panel.log_x ? "log" : "linear" },
     yaxis: { ...axis, title: title(panel.y), tickformat: "~s" },
   };
-  if (panel.log_x) made.xaxis.dtick = "D2";
+  if (panel.series.some((series) => series.marks)) {
+    const scale = panel.log_x ? Math.log10 : (x) => x;
+    const x = panel.series.flatMap((series) => series.x).map(scale);
+    const [low, high] = [Math.min(...x), Math.max(...x)];
+    const room = 0.05 * (high - low) || 1;
+    made.xaxis.range = [low - room, high + room];
+    if (panel.log_x) Object.assign(made.xaxis, { tickvals: [1, 2, 3, 5, 10, 20, 30, 50, 100] });
+  }
   if (panel.series.every((series) => series.y.every((y) => y === null))) {
     made.annotations = [{ text: "no run finished exploring", showarrow: false, xref: "paper", yref: "paper",
       x: 0.5, y: 0.5, font: { color: css("--soft") } }];

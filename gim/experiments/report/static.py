@@ -32,6 +32,7 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
                 # No date, so that equal results give equal files.
                 metadata = {"CreationDate": None} if ending == "pdf" else None
                 drawn.savefig(path, metadata=metadata, dpi=200)
+                drawn.set_layout_engine("none")  # the layout found for the first file serves both
                 made.append(path)
     return made
 
@@ -90,8 +91,8 @@ def _draw_lines(axis: Any, panel: Panel, given: dict[str, Look], small: bool) ->
         axis.text(0.5, 0.5, EMPTY, transform=axis.transAxes, **middle)
         axis.set_xticks([])
         axis.set_yticks([])
-    elif panel.log_x:
-        axis.set_xscale("log")
+    else:
+        _x_axis(axis, panel)
     axis.set_title(panel.title, fontsize=8 if small else 9)
     axis.set_xlabel(panel.x, fontsize=8)
     axis.set_ylabel(panel.y, fontsize=8)
@@ -102,6 +103,20 @@ def _draw_lines(axis: Any, panel: Panel, given: dict[str, Look], small: bool) ->
     axis.set_axisbelow(True)
     if not panel.log_x and _largest(panel) >= 10_000:
         axis.ticklabel_format(axis="both", style="sci", scilimits=(-3, 4))
+
+
+def _x_axis(axis: Any, panel: Panel) -> None:
+    """All panels of a sweep show all of its values, also those at which nothing was measured."""
+    x = [v for series in panel.series for v in series.x if v is not None]
+    low, high = min(x), max(x)
+    if panel.log_x:
+        axis.set_xscale("log")
+        axis.set_xlim(low / 1.15, high * 1.15)
+        ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100) if low / 1.15 <= t <= high * 1.15]
+        axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        axis.minorticks_off()
+    elif high > low and any(series.marks for series in panel.series):
+        axis.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
 def _draw_graph(axis: Any, panel: Panel, given: dict[str, Look], small: bool) -> None:
