@@ -62,7 +62,7 @@ def quantecon_settings(mdp: gim.TabularMDP) -> Settings:
         for e in ERRORS
     ]
     slow = [{"method": "vi", "epsilon": e, "max_iter": 100_000} for e in ERRORS]
-    return [*modified, {"method": "pi", "max_iter": 10_000}, *(slow if mdp.S <= SMALL else [])]
+    return [*modified, {"method": "pi", "max_iter": 200}, *(slow if mdp.S <= SMALL else [])]
 
 
 def mdpsolver_settings(mdp: gim.TabularMDP) -> Settings:

@@ -90,6 +90,26 @@ def test_all_that_is_stored_as_one_table(tmp_path):
         assert len(Store(tmp_path).results()) == len(TRIALS) - 1
 
 
+def test_a_moved_mdp_is_found_again_under_its_new_name(tmp_path):
+    gim.make("riverswim").save(tmp_path / "a.npz")
+    first, _ = played([Trial(str(tmp_path / "a.npz"), "random", 9, 0)], tmp_path / "out")
+    shutil.copy(tmp_path / "a.npz", tmp_path / "b.npz")
+    trials = [Trial(str(tmp_path / f"{x}.npz"), "random", 9, 0) for x in "ab"]
+    both, n = played(trials, tmp_path / "out")
+    assert n == 0
+    assert both.column("task").tolist() == [trial.task for trial in trials]
+    assert both.column("score").tolist() == [first.column("score")[0]] * 2
+
+
+def test_a_file_that_lacks_a_column_is_not_used(tmp_path):
+    trial = TRIALS[0]
+    result = run_trial(trial)
+    del result.columns["score"]
+    Store(tmp_path).put(trial, result)
+    with pytest.warns(UserWarning, match="lacks the column score"):
+        assert Store(tmp_path).get(trial) is None
+
+
 def test_half_written_files_are_not_seen(tmp_path):
     played(TRIALS, tmp_path)
     (tmp_path / "trials" / ".abc.npz.0123.tmp").write_bytes(b"half")

@@ -70,5 +70,5 @@ class PSRL(Episodic, Agent, name="psrl"):
         mu_n = (lambda0 * mu0 + seen.R) / lambda_n
         rate0 = self.shape * (self.spread * (high - low)) ** 2
         rate_n = rate0 + scatter / 2 + lambda0 * n * (mean - mu0) ** 2 / (2 * lambda_n)
-        tau = rng.standard_gamma(self.shape + n / 2) / np.maximum(rate_n, TINY)
+        tau = rng.standard_gamma(self.shape + n / 2) / np.maximum(rate_n, 1e-290)
         return mu_n + rng.standard_normal(n.shape) / np.sqrt(lambda_n * tau)

@@ -102,6 +102,6 @@ def keep_table(results: Results, folder: Path) -> None:
         results.to_parquet(folder / PARQUET)
     except ValueError as problem:
         warnings.warn(f"no {PARQUET} was written: {problem}", stacklevel=2)
-        print(f"\nkept in {folder}")
+        print(f"kept in {folder}")
     else:
-        print(f"\nkept in {folder}; as one table: {folder / PARQUET}")
+        print(f"kept in {folder}; as one table: {folder / PARQUET}")

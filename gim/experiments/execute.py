@@ -86,7 +86,7 @@ def execute(
                         show(tally.add(trial, result))
             except KeyboardInterrupt:
                 raise Stopped(len(found), len(unique)) from None
-    return Results.of(found[digest] for _, digest in order)
+    return Results.of(found[digest].of(trial) for trial, digest in order)
 
 
 def grid(

@@ -13,8 +13,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 from gim import files
+from gim.experiments.measures import MEASURES
 from gim.experiments.table import Results
-from gim.experiments.trial import FORMAT, Result, Trial
+from gim.experiments.trial import FORMAT, MACHINE, Result, Trial
 
 KIND = "trial"
 
@@ -81,6 +82,9 @@ def _read(path: Path) -> Result | str:
         saved = files.load(path, KIND)
         if saved.meta.get("digest") != path.stem:
             return f"{path} holds the trial {saved.meta.get('digest')}, not that of its name"
-        return Result.unpack(saved.arrays, saved.meta["columns"])
-    except (ValueError, OSError, LookupError, TypeError) as problem:
+        columns = saved.meta["columns"]
+        if lacking := {*MEASURES, *MACHINE} - columns.keys():
+            return f"{path} lacks the column {min(lacking)}"
+        return Result.unpack(saved.arrays, columns)
+    except (ValueError, OSError, LookupError, AttributeError) as problem:
         return str(problem)

@@ -110,6 +110,10 @@ class Result:
     columns: dict[str, Any]
     curves: dict[str, NDArray]
 
+    def of(self, trial: Trial) -> Result:
+        """The same under the words of this trial, whose digest must be equal."""
+        return Result(self.columns | identity(trial), self.curves)
+
     def bits(self) -> dict[str, Any]:
         """All but the columns of time, memory and host, floats and curves as their exact text."""
         kept = {k: repr(v) for k, v in self.columns.items() if k not in MACHINE}
@@ -137,7 +141,7 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
     with measures.peak_memory() as peak:
         run = _prepared(trial)
         run.go(callback)
-        columns = _identity(trial) | measures.measures(run)
+        columns = identity(trial) | measures.measures(run)
         curves = measures.curves(run.returns)
         columns |= {"sample_complexity": math.nan, "sample_complexity_exact": False}
         if isinstance(run, Watched):
@@ -151,7 +155,8 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
 
 def build(task: str) -> Any:
     """The world of a trial; a few tables are kept, since trials that share one come together."""
-    return _kept(task, content(task))
+    table = _table(task, content(task))
+    return world_of(task) if table is None else table  # a foreign environment: fresh for each run
 
 
 def _prepared(trial: Trial) -> Run:
@@ -163,16 +168,14 @@ def _prepared(trial: Trial) -> Run:
 @lru_cache(maxsize=4)
 def _table(task: str, content: str) -> TabularMDP | None:
     world = world_of(task)
-    return world if isinstance(world, TabularMDP) else None
+    if isinstance(world, TabularMDP):
+        return world
+    world.close()
+    return None
 
 
-def _kept(task: str, content: str) -> Any:
-    # A foreign environment has a state of its own: each run gets a fresh one.
-    table = _table(task, content)
-    return world_of(task) if table is None else table
-
-
-def _identity(trial: Trial) -> dict[str, Any]:
+def identity(trial: Trial) -> dict[str, Any]:
+    """The columns that name a trial."""
     epsilon = math.nan if trial.epsilon is None else trial.epsilon
     own = {name: getattr(trial, name) for name in IDENTITY} | {"epsilon": epsilon}
     return own | {"world": world_word(trial.task), "id": trial.id}

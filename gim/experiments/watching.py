@@ -27,7 +27,7 @@ from gim.runs import Run
 class Watched(Run):
     """A run that keeps the value of its policy over the episodes; the bits are the same."""
 
-    epsilon: float  # share of V*
+    epsilon: float  # share of |V*|
     since: list[int]  # the episode from which on ...
     value: list[float]  # ... the policy had this value; NaN without a policy
     exact: bool

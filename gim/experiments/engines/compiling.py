@@ -9,7 +9,11 @@ from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, build
 from gim.launch import prepare
+from gim.mdp import TabularMDP
 from gim.registry import parse
+from gim.runs import Run
+
+ENOUGH = 100_000  # steps, which take some milliseconds
 
 
 def compile_loops(trials: list[Trial]) -> None:
@@ -18,9 +22,18 @@ def compile_loops(trials: list[Trial]) -> None:
     with one_thread():
         for trial in kinds.values():
             try:
-                prepare(agents.make(trial.agent), build(trial.task), 1, trial.seed).go()
+                _rehearse(
+                    prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed)
+                )
             except ValueError as problem:
                 raise TrialFailed(f"{trial.id}: {problem}") from None
+
+
+def _rehearse(run: Run) -> None:
+    """Play an episode, and more if the agent, running compiled, has not planned by then."""
+    run.pause_at(run.task.H)
+    if run.plans == 0 and isinstance(run.world, TabularMDP):
+        run.pause_at(ENOUGH)
 
 
 def _kind(word: str) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
@@ -23,6 +23,7 @@ from gim.experiments.engines.worker import answer, load_user_code, question, res
 from gim.experiments.trial import Result, Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
+WINDOW = 500  # trials that Ray is given at a time
 LOCAL = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no cluster, on any system: loopback only
@@ -34,17 +35,19 @@ def run(trials: list[Trial], workers: int | None = None, address: str | None = N
     where = user_code(trials)
     if address is None:
         compile_loops(trials)
+    left = chain.from_iterable(by_task(trials).values())
     running: dict[Any, int] = {}
     with _started(address, workers) as ray:
         work = ray.remote(max_retries=RETRIES, num_cpus=1)(_work)
-        for i in chain.from_iterable(by_task(trials).values()):
-            running[work.remote(json.dumps(question(trials[i])), where)] = i
         try:
-            while running:
-                done, _ = ray.wait(list(running), num_returns=1)
-                for answer in done:
-                    i = running.pop(answer)
-                    yield i, _result(ray, answer, trials[i])
+            while True:
+                for i in islice(left, WINDOW - len(running)):
+                    running[work.remote(json.dumps(question(trials[i])), where)] = i
+                if not running:
+                    return
+                (answer, *_), _ = ray.wait(list(running), num_returns=1)
+                i = running.pop(answer)
+                yield i, _result(ray, answer, trials[i])
         finally:
             for answer in running:
                 ray.cancel(answer, force=True)

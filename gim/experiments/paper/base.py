@@ -49,7 +49,7 @@ class Evidence:
     def __init__(self, results: Results, scale: Scale) -> None:
         self.results, self.scale = results, scale
         names = ("task", "agent", "episodes", "seed", "epsilon")
-        columns = [results.column(name) for name in names]
+        columns = [results.column(name) for name in names] if len(results) else []
         self._row = {self._key(*row): i for i, row in enumerate(zip(*columns, strict=True))}
         self._column: dict[str, NDArray] = {}
 

@@ -1,0 +1,53 @@
+"""The conformance kit over everything registered: each agent on each task, each task by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gim
+from gim.agent import agents
+from gim.envs import tasks
+from gim.launch import prepare
+from gim.memory import flatten
+from gim.testing import check_task
+from gim.testing.agents import _plain
+
+# Full size where that is quick, smaller where the generator makes a large one.
+SMALLER = {"shared_factors": {"S": 10, "A": 6}, "synthetic": {"S": 10, "A": 6}}
+WORLDS = {name: gim.make(name, **SMALLER.get(name, {})) for name in tasks.names()}
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", agents.names())
+def test_compiled_plain_and_stepwise_agree_on_every_task(name):
+    agent = agents.make(name)
+    for world in WORLDS.values():
+        compiled = prepare(agent, world, 8, 3).go()
+        others = {
+            "plain": _plain(prepare(agent, world, 8, 3)).go(),
+            "stepwise": prepare(agent, world.to_gymnasium(), 8, 3).go(),
+        }
+        for what, other in others.items():
+            assert np.array_equal(compiled.returns, other.returns), (what, world)
+            one, two = flatten(compiled.memory), flatten(other.memory)
+            for key in one:
+                assert np.array_equal(one[key], two[key], equal_nan=True), (what, world, key)
+
+
+@pytest.mark.parametrize("name", tasks.names())
+def test_every_task_passes_its_checks(name):
+    check_task(gim.make(name))
+
+
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", agents.names())
+@pytest.mark.parametrize("env", ["FrozenLake-v1", "CliffWalking-v1"])
+def test_runs_on_foreign_environments_are_fixed_by_their_seed(name, env):
+    import gymnasium
+
+    def returns(seed):
+        given = {"horizon": 30} if env == "CliffWalking-v1" else {}
+        return gim.run(name, gymnasium.make(env), episodes=5, seed=seed, **given).returns
+
+    assert np.array_equal(returns(1), returns(1))
