@@ -10,6 +10,7 @@ import os
 import shutil
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,15 @@ FLAGS = (
     "--disable-background-networking --disable-component-update --disable-sync "
     "--disable-extensions --disable-dev-shm-usage --remote-debugging-pipe"
 )
+
+# Chromium reads commands from descriptor 3 and answers on 4; ours may have any number.
+ON_3_AND_4 = """
+import fcntl, os, sys
+ends = [fcntl.fcntl(int(end), fcntl.F_DUPFD, 50) for end in sys.argv[1:3]]
+for end, place in zip(ends, (3, 4)):
+    os.dup2(end, place)
+os.execv(sys.argv[3], sys.argv[3:])
+"""
 
 
 def find() -> str | None:
@@ -91,9 +101,9 @@ class Browser:
     def __init__(self, path: str, home: Path) -> None:
         to_read, from_us = os.pipe()
         to_us, to_write = os.pipe()
-        line = f'exec "$0" {FLAGS} --user-data-dir="$1" 3<&{to_read} 4>&{to_write}'
+        words = [path, *FLAGS.split(), f"--user-data-dir={home}"]
         self.process = subprocess.Popen(
-            ["sh", "-c", line, path, str(home)],
+            [sys.executable, "-c", ON_3_AND_4, str(to_read), str(to_write), *words],
             pass_fds=(to_read, to_write),
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -137,7 +147,8 @@ class Browser:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
-        self.out.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.out.close()
         self.into.close()
 
 

@@ -142,6 +142,16 @@ def test_projection_is_the_nearest_distribution(S, seed):
     assert np.array_equal(project_simplex(project_simplex(p)), project_simplex(p))
 
 
+def test_projection_of_many_rows_agrees_with_sorting():
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.full(30, 0.1), 20_000) + 0.02 * rng.standard_normal((20_000, 30))
+    ordered = -np.sort(-P, axis=1)
+    tau = (np.cumsum(ordered, axis=1) - 1) / np.arange(1, 31)
+    last = (ordered > tau).sum(axis=1) - 1
+    expected = np.maximum(P - tau[np.arange(len(P)), last][:, None], 0)
+    np.testing.assert_allclose(project_simplex(P), expected, atol=1e-14)
+
+
 def test_projection_keeps_distributions_and_the_argument():
     P = np.random.default_rng(0).dirichlet(np.full(6, 0.2), (4, 3))
     before = P.copy()

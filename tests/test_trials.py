@@ -270,6 +270,13 @@ def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
         assert b"RAY_USAGE_STATS_ENABLED=0" in environment
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere"])
+def test_a_cluster_that_is_not_there_is_told_at_once(address):
+    ray_or_skip()
+    with pytest.raises(ValueError, match=f"there is no Ray at '{address}'"):
+        execute([Trial("riverswim", "random", 3, 0)], engine="ray", address=address)
+
+
 def test_a_trial_that_is_listed_twice_is_run_once():
     steps = []
     trial = Trial("riverswim", "random", 10, 0)

@@ -20,7 +20,7 @@ from gim.experiments.catalogue import chosen, experiments
 from gim.experiments.paper.settings import SCALES
 from gim.experiments.report.text import REHEARSAL, ledger_lines
 from gim.experiments.report.write import FIGURES, write_report
-from gim.experiments.reproduction import Findings, Manifest, findings, trials_of
+from gim.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
 from gim.registry import did_you_mean
 from gim.terminal import duration, table
 
@@ -56,10 +56,10 @@ def run(args: argparse.Namespace) -> int:
         return results
     args.out.mkdir(parents=True, exist_ok=True)
     keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
-    manifest = Manifest(keys, scale.name, command, time.perf_counter() - began)
-    found = findings(manifest, results)
+    manifest = Manifest(keys, scale.name, command, time.perf_counter() - began).save(args.out)
+    # What the folder had before is reported with it.
+    found = findings(manifest, results) if manifest.keys == keys else stored(args.out)
     path = write_report(found, args.out)
-    manifest.save(args.out)
     show(found, path, time.perf_counter() - began)
     return 0
 

@@ -16,7 +16,7 @@ over as they come. If no candidate beats knowing nothing, nothing is inferred.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,8 @@ class Analogy(Inference):
     folds: Annotated[int, Within(2), "parts in which pairs are held out"] = 4
     ridge: Annotated[float, Within(0), "visits that shrinkage within a candidate is worth"] = 2.0
     most: Annotated[float, Within(0), "the most visits that a prediction is worth"] = 200.0
+
+    retry: ClassVar[float] = 1.5
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""

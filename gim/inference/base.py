@@ -17,7 +17,7 @@ other model-based agent. How prior and counts meet is in `gim.inference.belief`.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,8 @@ class Prior(NamedTuple):
 @dataclass(frozen=True)
 class Inference(Params):
     """Base of all inferences: the fields are the parameters, a call infers."""
+
+    retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -9,7 +9,7 @@ likewise. An agent's own rule (a threshold, a bonus, a posterior) goes on from t
 need not know that there is a prior. Without one the evidence is the counts themselves.
 
 The prior is inferred anew when the visits have doubled; as long as it says nothing at all, when
-there are a tenth more.
+there are so many more as the inference itself asks for (`Inference.retry`).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
 
 VISITS, NEXT = 0, 1  # places in Belief.schedule
-AGAIN, RETRY = 2.0, 1.1  # visits over those at the last inference, if it said something or nothing
+AGAIN = 2.0  # visits over those at the last inference that said something
 
 
 class Belief(NamedTuple):
@@ -101,7 +101,7 @@ def infer_when_due(
     spoke = _speaks(belief.prior)
     _put(new, belief.prior, frame.available & ~frame.terminal[:, None])
     speaks, visits = _speaks(belief.prior), belief.schedule[VISITS]
-    belief.schedule[NEXT] = max(visits + 1, int((AGAIN if speaks else RETRY) * visits))
+    belief.schedule[NEXT] = max(visits + 1, int((AGAIN if speaks else infer.retry) * visits))
     return spoke or speaks
 
 

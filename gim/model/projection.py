@@ -58,14 +58,14 @@ def _project(rows: Any) -> None:
         if row.min() >= 0 and abs(row.sum() - 1) <= ROUNDING:
             continue
         row -= row.max()  # changes nothing but the rounding of large numbers
-        tau, kept = -np.inf, -1
+        tau, kept = -np.inf, row.size + 1
         while True:
             total, above = 0.0, 0
             for i in range(row.size):
                 if row[i] > tau:
                     total += row[i]
                     above += 1
-            if above == kept:
+            if above >= kept:  # equal but for rounding
                 break
             tau, kept = (total - 1) / above, above
         for i in range(row.size):

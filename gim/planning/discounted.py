@@ -169,7 +169,8 @@ def _follow(desk: _Desk) -> None:
     follow = sweeps.follow_csr if isinstance(desk.rows, tuple) else sweeps.follow_dense
     pairs = sweeps.pairs_of(desk.policy, desk.mdp.A)
     r = desk.mdp.rewards.reshape(-1)[pairs]
-    follow(desk.rows, pairs, r, desk.discount, times, desk.enough / 2, desk.v, desk.best)
+    enough = max(desk.enough / 2, desk.rounding)
+    follow(desk.rows, pairs, r, desk.discount, times, enough, desk.v, desk.best)
 
 
 def _solve(desk: _Desk) -> None:

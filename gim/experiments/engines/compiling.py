@@ -22,9 +22,8 @@ def compile_loops(trials: list[Trial]) -> None:
     with one_thread():
         for trial in kinds.values():
             try:
-                _rehearse(
-                    prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed)
-                )
+                agent, world = agents.make(trial.agent), build(trial.task)
+                _rehearse(prepare(agent, world, trial.episodes, trial.seed))
             except ValueError as problem:
                 raise TrialFailed(f"{trial.id}: {problem}") from None
 

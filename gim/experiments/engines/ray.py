@@ -11,6 +11,7 @@ import importlib
 import json
 import logging
 import os
+import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -24,6 +25,7 @@ from gim.experiments.trial import Result, Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
 WINDOW = 500  # trials that Ray is given at a time
+KNOCK = 5.0  # seconds to wait for a cluster to answer
 LOCAL = {
     "RAY_USAGE_STATS_ENABLED": "0",
     "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # no cluster, on any system: loopback only
@@ -82,19 +84,42 @@ def _start(ray: Any, address: str | None, workers: int | None) -> None:
     quiet = {"log_to_driver": False, "logging_level": "warning"}
     if address is not None:
         try:
+            _knock(address)
             ray.init(address=address, **quiet)
-        except (ConnectionError, ValueError, RuntimeError) as problem:
+        except (OSError, ValueError, RuntimeError) as problem:
             raise ValueError(f"there is no Ray at {address!r}: {problem}") from None
         return
     count = workers or processors()
     # Ray says at length that only this user's processes may speak to it; that is as it should be.
     logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
-    ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
+    with _on_loopback():
+        ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
     if not ray.util.get_node_ip_address().startswith("127."):
         raise ValueError(
-            "Ray was imported before gim could tell it to stay on this machine: start it yourself "
-            "with ray.init(), or leave the import out"
+            "this version of Ray does not stay on this machine: start it yourself with ray.init()"
         )
+
+
+@contextmanager
+def _on_loopback() -> Iterator[None]:
+    """Have Ray take the loopback address for that of this machine, as it does on a Mac.
+
+    It reads the environment variable only once, when it is imported, which may have been before.
+    """
+    constants: Any = importlib.import_module("ray._private.ray_constants")
+    before = constants.ENABLE_RAY_CLUSTER
+    constants.ENABLE_RAY_CLUSTER = False
+    try:
+        yield
+    finally:
+        constants.ENABLE_RAY_CLUSTER = before
+
+
+def _knock(address: str) -> None:
+    """Raise at once if nobody is there: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if colon:
+        socket.create_connection((host, int(port)), timeout=KNOCK).close()
 
 
 @contextmanager

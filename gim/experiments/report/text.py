@@ -19,10 +19,10 @@ def ledger_lines(entries: Sequence[Entry]) -> str:
     """A line per claim, for the terminal."""
     settings = list(entries[0].findings)
     rows = [
-        [entry.statement, entry.source, *(entry.findings[s].verdict for s in settings)]
+        [*(entry.findings[s].verdict for s in settings), f"{entry.statement} ({entry.source})"]
         for entry in entries
     ]
-    heads = ["claim", "where", *(SETTING_TITLES[s] for s in settings)]
+    heads = [*(SETTING_TITLES[s] for s in settings), "claim"]
     return table(rows, heads, align="<" * len(heads))
 
 

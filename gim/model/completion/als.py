@@ -32,7 +32,7 @@ class ALS(Method, name="als"):
     ridge: Annotated[float, Within(0), "penalty on the squared factors"] = 0.1
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-4
-    max_iterations: Annotated[int, Within(1), "of one matrix"] = 500
+    max_iterations: Annotated[int, Within(1), "of one matrix"] = 2000
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Fit every matrix with its rank."""

@@ -43,7 +43,7 @@ class OptSpace(Method, name="optspace"):
     ridge: Annotated[float, Within(0), "penalty on the core, times the share unexplained"] = 0.2
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
     tolerance: Annotated[float, Within(0), "root of the relative decrease at which to stop"] = 1e-4
-    max_iterations: Annotated[int, Within(1), "steps of descent"] = 1000
+    max_iterations: Annotated[int, Within(1), "steps of descent"] = 2000
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Descend from the spectral start, matrices of one rank together."""

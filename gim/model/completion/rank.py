@@ -21,6 +21,7 @@ HELD_OUT = 0.1  # share of the seen entries
 GAIN = 0.98  # a higher rank must bring the held-out error below this share of the best so far
 PATIENCE = 4  # ranks to look beyond the best so far
 EXACT = 1e-10  # held-out errors below this share of the data all count as none
+DETERMINED = 2 / 3  # degrees of freedom for each seen entry, at most, where there is no ridge
 TOLERANCE = 1e-2  # a rough fit ranks as well as a fine one
 MAX_ITERATIONS = 200
 
@@ -79,9 +80,11 @@ def held_out_rank(
         rng: chooses the entries held out and the starts.
 
     Returns:
-        ranks [K]: 0 for a matrix of zeros, else from 1 to min(max_rank, S, A).
+        ranks [K]: 0 for a matrix of zeros, else from 1 to min(max_rank, S, A), or to what the
+        number of seen entries can determine if there is no ridge.
     """
     _, S, A = matrices.shape
+    seen = np.flatnonzero(weights)
     train, s, a, weight = split(weights, rng)
     held = np.stack([M[s, a] for M in matrices])
     size = np.array([(weights * M**2).sum() for M in matrices])
@@ -92,4 +95,8 @@ def held_out_rank(
         predicted = np.einsum("kri,kri->ki", U[:, :, s], V[:, :, a])
         return (weight * (held[which] - predicted) ** 2).sum(axis=1)
 
-    return best_rank(error, size, min(max_rank, S, A))
+    largest = min(max_rank, S, A)
+    if ridge == 0:  # nothing but the data holds the fit
+        r = np.arange(1, largest + 1)
+        largest = max(1, int(((S + A - r) * r <= DETERMINED * len(seen)).sum()))
+    return best_rank(error, size, largest)

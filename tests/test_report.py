@@ -1,0 +1,311 @@
+import json
+import re
+
+import pytest
+
+from gim.cli import main
+from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
+from gim.experiments.catalogue import experiments
+from gim.experiments.paper.settings import SCALES
+from gim.experiments.report.page import page
+from gim.experiments.report.static import draw, save_figures
+from gim.experiments.report.style import AGENTS, looks
+from gim.experiments.report.write import write_report
+from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
+from tests import chromium
+from tests.made_up_results import evidence
+
+SMOKE = SCALES["smoke"]
+KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
+
+
+@pytest.fixture(scope="module")
+def found():
+    made = evidence([experiments()[key] for key in KEYS], SMOKE)
+    return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.results)
+
+
+@pytest.fixture(scope="module")
+def folder(found, tmp_path_factory):
+    made = tmp_path_factory.mktemp("report")
+    write_report(found, made)
+    return made
+
+
+def without_scripts(html):
+    return re.sub(r"<script.*?</script>", "", html, flags=re.S)
+
+
+def test_the_page_has_the_ledger_first_and_every_artefact_beside_its_statement(found):
+    html = without_scripts(page(found))
+    places = [html.index(f'id="{name}"') for name in ("ledger", *KEYS)]
+    assert places == sorted(places)
+    for artefact in found.artefacts:
+        section = html.split(f'id="{artefact.key}"')[1]
+        assert artefact.statement.split(".")[0][:40].replace("'", "&#x27;") in section
+        assert f"gim reproduce {artefact.key} --scale smoke" in section
+    assert html.count('class="plot"') == sum(
+        len(f.panels) for a in found.artefacts for f in a.figures
+    )
+    assert "seeds</dt><dd>0 to 1" in html
+    assert "rehearsal" in html
+
+
+def test_the_page_refers_to_nothing_outside(found):
+    html = without_scripts(page(found))
+    assert not re.search(r"""(src|href)=["'](?!#|data:)""", html)
+    assert "default-src 'none'" in html
+    assert "@import" not in html
+    assert "url(" not in html
+
+
+def test_the_data_in_the_page_is_json_that_ends_no_script():
+    tricky = Series("</script><b>", [0.0, 1.0], [0.123456789, None], text=["<i>", "</script>"])
+    figure = Figure("f", "<title>", [Panel("</script>", "x", "y", [tricky])])
+    table = Table("t", ["<a>"], [["<b>"], [1234.5678]])
+    artefact = Artefact("k", "<h1>", "a & b", [figure], [table])
+    made = Findings("<x>", "paper", "gim <y>", 1.0, {}, [artefact], {}, [])
+    html = page(made)
+    data = json.loads(html.split('id="data">')[1].split("</script>")[0])
+    assert data["figures"]["f"]["panels"][0]["series"][0]["y"] == [0.123457, None]
+    body = without_scripts(html)
+    assert "<b>" not in body
+    assert "gim &lt;y&gt;" in body
+    assert "1,234.57" in body
+
+
+def test_an_agent_has_one_colour_everywhere():
+    given = looks(["GIM", "something else", "RMax"])
+    assert given["GIM"] == AGENTS["GIM"]
+    assert given["something else"] not in (AGENTS["GIM"], AGENTS["RMax"])
+
+
+def test_figures_are_written_twice_alike(found, tmp_path):
+    artefacts = [a for a in found.artefacts if a.key in ("fig3", "fig5")]
+    first = save_figures(artefacts, tmp_path / "a")
+    second = save_figures(artefacts, tmp_path / "b")
+    names = {path.name for path in first}
+    assert names == {
+        f"{name}.{ending}"
+        for name in ("figure3-authors", "figure3-fair", "figure5")
+        for ending in ("png", "pdf")
+    }
+    for a, b in zip(first, second, strict=True):
+        assert a.read_bytes() == b.read_bytes()
+        assert a.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
+
+
+def test_a_panel_without_anything_says_so():
+    gap = Series("RMax", [1.0, 2.0], [None, None], marks=True, hollow=[True, True])
+    drawn = draw(Figure("f", "t", [Panel("p", "m", "PostAvgReward", [gap])]))
+    assert "no run finished exploring" in [text.get_text() for text in drawn.axes[0].texts]
+
+
+# -- the commands
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    out = tmp_path_factory.mktemp("ran") / "results"
+    words = ["reproduce", "fig3", "--scale", "smoke", "--engine", "serial", "--out", str(out)]
+    assert main(words) == 0
+    return out, words
+
+
+def test_reproduce_runs_judges_and_reports(ran):
+    out, _ = ran
+    assert {path.name for path in out.iterdir()} >= {
+        "trials", "figures", "report.html", "ledger.md", "ledger.json", MANIFEST
+    }  # fmt: skip
+    entries = json.loads((out / "ledger.json").read_text())
+    assert {entry["key"] for entry in entries} == {"more_reward", "sooner"}
+
+
+def test_a_second_start_runs_nothing_and_takes_more_artefacts_in(ran, capsys):
+    out, words = ran
+    before = {path: path.stat().st_mtime_ns for path in (out / "trials").iterdir()}
+    words = [*words]
+    words[1:2] = ["table1"]
+    assert main(words) == 0
+    assert "Table 1" in capsys.readouterr().out
+    assert Manifest.load(out).keys == ["fig3", "table1"]
+    assert {path: path.stat().st_mtime_ns for path in (out / "trials").iterdir()} == before
+
+
+def test_report_makes_the_page_again_from_what_is_stored(ran):
+    out, _ = ran
+    page_before = (out / "report.html").read_text()
+    (out / "report.html").unlink()
+    assert main(["report", str(out)]) == 0
+    again = (out / "report.html").read_text()
+    assert 'id="figure3-fair"' in again
+    assert len(again) > 0.9 * len(page_before)
+    assert stored(out).scale == "smoke"
+
+
+def test_report_of_a_folder_that_lacks_trials_says_how_to_run_them(ran, tmp_path, capsys):
+    out, _ = ran
+    (tmp_path / MANIFEST).write_bytes((out / MANIFEST).read_bytes())
+    assert main(["report", str(tmp_path)]) == 2
+    assert "lacks 24 of 24 trials: run gim reproduce fig3" in capsys.readouterr().err
+
+
+def test_report_of_any_other_study(tmp_path):
+    words = "compare riverswim --agents q_learning,random --runs 2 --episodes 30 --engine serial"
+    assert main([*words.split(), "--out", str(tmp_path / "mine")]) == 0
+    assert main(["report", str(tmp_path / "mine")]) == 0
+    html = without_scripts((tmp_path / "mine" / "report.html").read_text())
+    assert "riverswim, 30 episodes" in html
+    assert "q_learning" in html
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["reproduce", "fig99"], "unknown artefact 'fig99': did you mean 'fig9'?"),
+        (["reproduce", "fig1", "--scale", "papr"], "unknown scale 'papr': did you mean 'paper'?"),
+        (["reproduce", "fig1", "--engine", "warp"], "warp"),
+        (["report", "nowhere"], "nowhere is no folder"),
+        (["report", "."], "holds no trials"),
+    ],
+)
+def test_what_is_wrong_is_said_in_a_line_and_nothing_is_written(
+    words, message, tmp_path, monkeypatch, capsys
+):
+    monkeypatch.chdir(tmp_path)
+    assert main(words) == 2
+    told = capsys.readouterr().err
+    assert message in told
+    assert told.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_foreign_manifest_is_refused(tmp_path, capsys):
+    (tmp_path / MANIFEST).write_text('{"keys": ["fig1"], "scale": "huge"}')
+    assert main(["report", str(tmp_path)]) == 2
+    assert "run gim reproduce again" in capsys.readouterr().err
+
+
+def test_without_words_the_artefacts_are_listed(capsys):
+    assert main(["reproduce"]) == 2
+    told = capsys.readouterr()
+    assert "fig12to14" in told.out + told.err
+
+
+# -- in a browser
+
+needs_chromium = pytest.mark.skipif(
+    chromium.find() is None,
+    reason="no Chromium on this machine: the report page was not tested in a browser",
+)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    with chromium.browser(tmp_path_factory.mktemp("chromium")) as running:
+        yield running
+
+
+def opened(browser, folder, width=1280, height=900, dark=False):
+    tab = chromium.Tab(browser)
+    tab.look(width, height, dark)
+    tab.open(folder / "report.html")
+    tab.run("drawAll()")
+    return tab
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_page_renders_quietly_at_any_width(browser, folder, found, width, dark):
+    tab = opened(browser, folder, width, 844, dark)
+    panels = sum(len(figure.panels) for each in found.artefacts for figure in each.figures)
+    assert tab.run("document.querySelectorAll('.plot .main-svg').length") >= panels
+    assert tab.run("document.querySelectorAll('.plot:empty').length") == 0
+    assert tab.complaints() == []
+    assert tab.requests() == []
+    assert tab.run("document.documentElement.scrollWidth <= innerWidth")  # nothing sideways
+    assert tab.run(
+        "[...document.querySelectorAll('.plot')].every("
+        "p => p.querySelector('.main-svg').getBoundingClientRect().right <= innerWidth)"
+    )
+    assert tab.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
+
+
+LUMINANCE = """(text) => {
+  const channel = v => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+  const [r, g, b] = text.match(/[\\d.]+/g).map(Number).map(channel);
+  return .2126 * r + .7152 * g + .0722 * b;
+}"""
+
+
+@needs_chromium
+@pytest.mark.parametrize("dark", [False, True])
+def test_all_text_stands_out_from_its_ground(browser, folder, dark):
+    tab = opened(browser, folder, dark=dark)
+    contrasts = tab.run(
+        f"""(() => {{
+        const luminance = {LUMINANCE};
+        const ground = (e) => {{
+          for (; e; e = e.parentElement) {{
+            const colour = getComputedStyle(e).backgroundColor;
+            if (colour !== "rgba(0, 0, 0, 0)") return colour;
+          }}
+          return "rgb(255, 255, 255)";
+        }};
+        const kinds = "p, td, th, h1, h2, h3, a, .pill, .soft, dt, summary";
+        return [...document.querySelectorAll(kinds)].map(e => {{
+          const [a, b] = [luminance(getComputedStyle(e).color), luminance(ground(e))];
+          return (Math.max(a, b) + .05) / (Math.min(a, b) + .05);
+        }});
+        }})()"""
+    )
+    assert min(contrasts) > 4.5  # WCAG AA
+    assert tab.run("getComputedStyle(document.body).backgroundColor") == (
+        "rgb(20, 23, 27)" if dark else "rgb(255, 255, 255)"
+    )
+
+
+@needs_chromium
+def test_a_legend_switches_an_agent_off_in_all_panels(browser, folder):
+    tab = opened(browser, folder)
+    shown = """[...document.querySelectorAll('#figure1-fair .plot')].map(
+        p => p.data.filter(t => t.name === 'RMax' && t.visible === true).length)"""
+    assert min(tab.run(shown)) > 0
+    tab.run("""document.querySelector('#figure1-fair [data-name="RMax"]').click()""")
+    assert set(tab.run(shown)) == {0}
+    assert tab.run(
+        """document.querySelector('#figure1-fair [data-name="RMax"]').ariaPressed"""
+    ) == ("false")
+    tab.run("""document.querySelector('#figure1-fair [data-name="RMax"]').click()""")
+    assert min(tab.run(shown)) > 0
+
+
+@needs_chromium
+def test_a_click_sorts_a_table_and_a_second_turns_it_round(browser, folder):
+    tab = opened(browser, folder)
+    column = """[...document.querySelector('#table1 table').tBodies[0].rows].map(
+        r => parseFloat(r.cells[1].textContent))"""
+    head = "document.querySelectorAll('#table1 table th button')[1].click()"
+    tab.run(head)
+    assert tab.run(column) == sorted(tab.run(column))
+    tab.run(head)
+    assert tab.run(column) == sorted(tab.run(column), reverse=True)
+
+
+@needs_chromium
+def test_no_button_of_a_figure_leads_to_a_network(browser, folder):
+    tab = opened(browser, folder)
+    titles = tab.run("[...document.querySelectorAll('.modebar-btn')].map(b => b.dataset.title)")
+    assert titles
+    assert not [title for title in titles if title and "loud" in title]
+
+
+@needs_chromium
+def test_a_change_of_colour_scheme_is_followed(browser, folder):
+    tab = opened(browser, folder)
+    ground = "document.querySelector('.plot').layout.paper_bgcolor"
+    assert tab.run(ground) == "#ffffff"
+    tab.look(1280, 900, dark=True)
+    tab.run("new Promise(done => setTimeout(done, 300))")
+    assert tab.run(ground) == "#14171b"
