@@ -11,6 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
+from gim.agents.psrl import gamma
 from gim.jit import plain
 from gim.launch import prepare, task_of
 from gim.loop import streams
@@ -310,23 +311,19 @@ class MBIEEB(ModelBased):
 
 class PSRL(ModelBased):
     def think(self):
-        rng, agent, S = self.thinking, self.agent, self.task.S
-        P, tau, r = {}, {}, {}
-        for s in self.S:
-            for a in self.A:
-                drawn = [rng.standard_gamma(self.N[s, a, t] + agent.alpha / S) for t in self.S]
-                P[s, a] = [x / sum(drawn) for x in drawn]
+        rng, agent, S, draw = self.thinking, self.agent, self.task.S, plain(gamma)
         mu0 = self.low + agent.mean * (self.high - self.low)
         rate0 = agent.shape * (agent.spread * (self.high - self.low)) ** 2
-        for s in self.S:
-            for a in self.A:
-                n, mean = self.n[s, a], self.R[s, a] / max(self.n[s, a], 1)
+        P, r = {}, {}
+        for s in set(self.S) - self.terminal:
+            for a in self.actions[s]:
+                drawn = [draw(self.N[s, a, t] + agent.alpha / S, rng) for t in self.S]
+                P[s, a] = [x / sum(drawn) for x in drawn]
+                n, weight = self.n[s, a], agent.visits + self.n[s, a]
+                mean = self.R[s, a] / n if n else 0
                 rate = rate0 + max(0, self.R2[s, a] - n * mean**2) / 2
-                rate += agent.visits * n * (mean - mu0) ** 2 / (2 * (agent.visits + n))
-                tau[s, a] = rng.standard_gamma(agent.shape + n / 2) / rate
-        for s in self.S:
-            for a in self.A:
-                weight = agent.visits + self.n[s, a]
+                rate += agent.visits * n * (mean - mu0) ** 2 / (2 * weight)
+                tau = draw(agent.shape + n / 2, rng) / rate
                 mu = (agent.visits * mu0 + self.R[s, a]) / weight
-                r[s, a] = mu + rng.standard_normal() / math.sqrt(weight * tau[s, a])
+                r[s, a] = mu + rng.standard_normal() / math.sqrt(weight * tau)
         self.induct(lambda h, s, a, v: r[s, a] + sum(P[s, a][t] * v[t] for t in self.S))

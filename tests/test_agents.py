@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import gim
 from benchmarks import scores
@@ -14,11 +15,12 @@ from gim.agent import agents
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.mbie_eb import MBIEEB
-from gim.agents.psrl import PSRL
+from gim.agents.psrl import PSRL, gamma
 from gim.agents.q_learning import QLearning
 from gim.agents.rmax import RMax
 from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
+from gim.jit import plain
 from gim.launch import prepare
 from gim.model import counts
 from gim.testing import check_agent
@@ -41,7 +43,7 @@ MORE = [
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("word", agents.names() + MORE)
+@pytest.mark.parametrize("word", [*agents.names(), *MORE])
 def test_conformance(word):
     check_agent(agents.make(word))
 
@@ -105,7 +107,7 @@ def test_value_learners_find_the_exact_values(agent):
     mdp = circle()
     run = gim.run(agent, mdp, episodes=2000, seed=1)
     best = mdp.plan(discount=0.8)
-    tables = [run.memory.q] if isinstance(agent, QLearning) else [run.memory.a.q, run.memory.b.q]
+    tables = [run.memory.q] if isinstance(agent, QLearning) else list(run.memory.q[:2])
     for q in tables:
         assert np.allclose(q, best.q, atol=1e-6)
     assert np.array_equal(run.policy, best.policy)
@@ -122,7 +124,7 @@ def test_double_q_learning_does_not_overestimate():
     settings = {"alpha": 0.2, "epsilon": 1.0, "gamma": 0.9}
     one = [gim.run(QLearning(**settings), mdp, 500, s).memory.q[0].max() for s in range(30)]
     runs = [gim.run(DoubleQLearning(**settings), mdp, 500, s).memory for s in range(30)]
-    two = [m.b.q[0, m.a.best[0]] for m in runs]
+    two = [m.q[1, 0, m.best[0, 0]] for m in runs]
     assert np.mean(one) > 0.3
     assert abs(np.mean(two)) < 0.15
 
@@ -261,10 +263,18 @@ def evidence(N, rewards, copies):
     return Evidence(np.tile(N, (1, copies, 1)), n, R, R2, n)
 
 
+@pytest.mark.parametrize("shape", [0.05, 0.6, 1.0, 1.5, 40.0])
+def test_gamma_variables_are_gamma_distributed(shape):
+    rng, draw = np.random.default_rng(1), plain(gamma)
+    drawn = [draw(shape, rng) for _ in range(4000)]
+    assert stats.kstest(drawn, stats.gamma(shape).cdf).pvalue > 0.001
+
+
 def test_psrl_draws_from_the_dirichlet_posterior():
     N, alpha = np.array([3.0, 0.0, 1.0]), 1.5
     seen = Evidence(np.tile(N, (3, 20_000, 1)), *[np.zeros((3, 20_000))] * 4)
-    P = PSRL(alpha=alpha).draw_transitions(seen, np.random.default_rng(0))
+    playable = np.ones((3, 20_000), bool)
+    P, _ = PSRL(alpha=alpha).draw(seen, playable, (0.0, 1.0), np.random.default_rng(0))
     a = N + alpha / 3
     mean, total = a / a.sum(), a.sum()
     assert np.allclose(P.sum(axis=2), 1)
@@ -272,18 +282,21 @@ def test_psrl_draws_from_the_dirichlet_posterior():
     assert np.allclose(P.var(axis=(0, 1)), mean * (1 - mean) / (total + 1), rtol=0.05)
 
 
+def drawn_rewards(agent, N, rewards, copies, seed):
+    playable = np.ones((1, copies), bool)
+    seen = evidence(N, rewards, copies)
+    return agent.draw(seen, playable, (0.0, 4.0), np.random.default_rng(seed))[1]
+
+
 def test_psrl_draws_rewards_from_the_normal_gamma_posterior():
     """Mean and variance of Student's t, worked out by hand from the conjugate update."""
     agent = PSRL(mean=0.5, visits=2.0, shape=3.0, spread=0.25)
-    seen = evidence([4.0], [1.0, 3.0, 2.0, 2.0], 200_000)
-    r = agent.draw_rewards(seen, (0.0, 4.0), np.random.default_rng(0))
     # mu0 2, lambda 2, shape 3, rate 3; after 4 rewards of mean 2 and scatter 2: rate 3 + 1
+    r = drawn_rewards(agent, [4.0], [1.0, 3.0, 2.0, 2.0], 200_000, 0)
     assert r.mean() == pytest.approx(2.0, abs=0.005)
     assert r.var() == pytest.approx(4.0 / (6.0 * (5.0 - 1.0)), rel=0.03)
-    pulled = agent.draw_rewards(
-        evidence([2.0], [4.0, 4.0], 100_000), (0.0, 4.0), np.random.default_rng(1)
-    )
     # mean (2*2 + 8) / 4 = 3; rate 3 + 2*2*4 / (2*4) = 5
+    pulled = drawn_rewards(agent, [2.0], [4.0, 4.0], 100_000, 1)
     assert pulled.mean() == pytest.approx(3.0, abs=0.01)
     assert pulled.var() == pytest.approx(5.0 / (4.0 * (4.0 - 1.0)), rel=0.03)
 

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.completion import l1_error, noise_errors, seen_data, slope
+from gim.jit import plain
 from gim.model.completion import (
     ALS,
     SVT,
@@ -108,6 +109,15 @@ def test_alternate_takes_the_steps_of_the_loop_over_rows():
         U, V, iterations, _ = alternate(data, np.arange(3), weights, start, ridge, 0.0, 7, True)
         assert (iterations == 7).all()
         np.testing.assert_allclose(U.transpose(0, 2, 1) @ V, slow, atol=1e-9)
+
+
+def test_the_kernel_is_the_same_as_plain_python():
+    _, data, seen = noisy(S=8, A=6)
+    starts = np.random.default_rng(0).standard_normal((3, 2, 6))
+    compiled = alternate(data, np.arange(3), seen, starts.copy(), 0.1, 1e-3, 20)
+    python = plain(alternate)(data, np.arange(3), seen, starts.copy(), 0.1, 1e-3, 20)
+    for one, two in zip(compiled, python, strict=True):
+        np.testing.assert_allclose(one, two, rtol=1e-9, atol=1e-12)
 
 
 def test_als_ends_where_the_loop_over_rows_ends():

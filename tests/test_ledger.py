@@ -171,7 +171,7 @@ def test_sooner_counts_runs_that_never_finish_with_all_their_episodes():
     never = {"explored": False, "total_eps": math.nan}
     finding = judged("sooner", by_agent(gim={"total_eps": 20.0}, rmax=never))
     assert finding.verdict == HOLDS
-    assert "finished: GIM 2, RMax 0 of 2 runs" in finding.parts[0].numbers
+    assert "finished: RMax 0, GIM 2 of 2 runs" in finding.parts[0].numbers
     assert judged("sooner", lambda trial: never).verdict == NOT_FINISHED
     assert judged("sooner", by_agent(gim=never, rmax={"total_eps": 20.0})).verdict == FAILS
 

@@ -18,25 +18,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
-from gim.agents.q_learning import keep_best
 from gim.jit import hot
 from gim.params import Within
 from gim.sampling import listed, pick
 
-
-class Table(NamedTuple):
-    """Action values and the greedy action of each state."""
-
-    q: NDArray[np.float64]  # [S, A]; -inf where not available
-    best: NDArray[np.int64]  # [S]
+A, B, SUM = 0, 1, 2  # the tables
 
 
 class Memory(NamedTuple):
-    """Two tables, their sum, and the available actions."""
+    """Two tables of action values and their sum, and what is derived from them."""
 
-    a: Table
-    b: Table
-    sum: Table
+    q: NDArray[np.float64]  # [3, S, A]; -inf where not available
+    best: NDArray[np.int64]  # [3, S] the greedy actions
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
     rates: NDArray[np.float64]  # [3] alpha, gamma, epsilon
@@ -49,30 +42,32 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     u = rng.random()
     if u < epsilon:
         return pick(memory.actions, memory.n_actions, s, u / epsilon)
-    return memory.sum.best[s]
+    return memory.best[SUM, s]
+
+
+@hot
+def change(memory: Any, k: int, s: int, a: int, value: float) -> None:
+    """Set a value of table k and keep its greedy action."""
+    q, best = memory.q, memory.best
+    before, q[k, s, a] = q[k, s, a], value
+    if a == best[k, s]:
+        if value < before:
+            for b in range(q.shape[2]):
+                if q[k, s, b] > q[k, s, best[k, s]]:
+                    best[k, s] = b
+    elif value > q[k, s, best[k, s]]:
+        best[k, s] = a
 
 
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Update the table that the coin chooses."""
-    if rng.random() < 0.5:
-        update(memory.a, memory.b, memory.sum, memory.rates, s, a, r, t, end)
-    else:
-        update(memory.b, memory.a, memory.sum, memory.rates, s, a, r, t, end)
+    """Update the table that the coin chooses by what the other says of its choice."""
+    q, alpha, gamma = memory.q, memory.rates[0], memory.rates[1]
+    one = int(2.0 * rng.random())
+    future = 0.0 if end == TERMINATED else q[1 - one, t, memory.best[one, t]]
+    change(memory, one, s, a, q[one, s, a] + alpha * (r + gamma * future - q[one, s, a]))
+    change(memory, SUM, s, a, q[A, s, a] + q[B, s, a])
     return GO_ON
-
-
-@hot
-def update(
-    one: Any, other: Any, both: Any, rates: Any, s: int, a: int, r: float, t: int, end: int
-) -> None:
-    """Update one table by what the other says of its choice."""
-    future = 0.0 if end == TERMINATED else other.q[t, one.best[t]]
-    before, sum_before = one.q[s, a], both.q[s, a]
-    one.q[s, a] = before + rates[0] * (r + rates[1] * future - before)
-    both.q[s, a] = one.q[s, a] + other.q[s, a]
-    keep_best(one.q, one.best, s, a, before)
-    keep_best(both.q, both.best, s, a, sum_before)
 
 
 @dataclass(frozen=True)
@@ -90,16 +85,11 @@ class DoubleQLearning(Agent):
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values equal, the greedy actions drawn."""
         actions, n_actions = listed(task.available)
-
-        def table(value: float) -> Table:
-            drawn = (rng.random(task.S) * n_actions).astype(np.int64)
-            q = np.where(task.available, value, -np.inf)
-            return Table(q, actions[np.arange(task.S), drawn])
-
+        drawn = (rng.random((3, task.S)) * n_actions).astype(np.int64)
+        values = self.initial * np.array([1.0, 1.0, 2.0])[:, None, None]
         return Memory(
-            a=table(self.initial),
-            b=table(self.initial),
-            sum=table(2 * self.initial),
+            q=np.where(task.available, values, -np.inf),
+            best=actions[np.arange(task.S), drawn],
             actions=actions,
             n_actions=n_actions,
             rates=np.array([self.alpha, self.gamma, self.epsilon]),
@@ -107,4 +97,4 @@ class DoubleQLearning(Agent):
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The greedy policy of the sum [S]."""
-        return memory.sum.best.copy()
+        return memory.best[SUM].copy()

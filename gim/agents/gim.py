@@ -96,9 +96,7 @@ class GIM(Agent, name="gim"):
     m: Annotated[int, Within(1, None), "visits that make a pair known"] = 40
     rho: Annotated[float, Within(0, 1), "share of known pairs that ends exploration"] = 0.8
     beta: Annotated[float, Within(0, 1), "probability of a random action when exploring"] = 0.2
-    completion: Annotated[Any, completions, "how the dynamic matrices are completed"] = (
-        "als(rank=10,ridge=0.03)"
-    )
+    completion: Annotated[Any, completions, "how the dynamic matrices are completed"] = "als"
     exploration: Annotated[Any, explorations, "how to walk while exploring"] = "planned"
     planner: Planner = "finite"
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
@@ -129,6 +127,7 @@ class GIM(Agent, name="gim"):
             raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
         return cls(
             m=m[task] + 1,  # "known" needs m+1 samples there
+            completion="als(rank=10,ridge=0.03)",
             exploration="published",
             planner="lookahead" if task == "synthetic" else "discounted",
             rewards="all",

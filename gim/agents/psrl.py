@@ -11,6 +11,7 @@ nothing; it is optimistic, and weak.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -20,11 +21,28 @@ from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import Floats, inferences
 from gim.inference.belief import Evidence, dense
+from gim.jit import entry, hot
 from gim.model.rewards import RMax, RMin
 from gim.params import Within
 from gim.planning import backward_induction_into
 
-TINY = np.finfo(np.float64).tiny
+TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
+
+
+@hot
+def gamma(shape: float, rng: Any) -> float:
+    """Draw a gamma variable (Marsaglia and Tsang, 2000), in half the time of the library's."""
+    boost = math.exp(-rng.standard_exponential() / shape) if shape < 1.0 else 1.0
+    d = (shape + 1.0 if shape < 1.0 else shape) - 1.0 / 3.0
+    c = 1.0 / math.sqrt(9.0 * d)
+    while True:
+        x = rng.standard_normal()
+        v = (1.0 + c * x) ** 3
+        u = rng.random()
+        if v > 0.0 and (
+            u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v))
+        ):
+            return d * v * boost
 
 
 @dataclass(frozen=True)
@@ -44,31 +62,42 @@ class PSRL(Episodic, Agent, name="psrl"):
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
     ) -> None:
         """Draw an MDP from the posterior and plan on it."""
-        P = self.draw_transitions(seen, mind.rng)
-        r = self.draw_rewards(seen, rewards, mind.rng)
-        ends = memory.belief.terminal
-        P[ends], r[ends] = 0.0, 0.0
         available = mind.task.available
+        playable = available & ~memory.belief.terminal[:, None]
+        P, r = self.draw(seen, playable, rewards, mind.rng)
         backward_induction_into(P, r, available, memory.q, memory.v, memory.policy)
 
-    def draw_transitions(self, seen: Evidence, rng: np.random.Generator) -> Floats:
-        """p(.|s,a) of every pair [S, A, S]: gamma variables over their sum are Dirichlet."""
-        P = rng.standard_gamma(dense(seen.N, seen.n.shape) + self.alpha / len(seen.n))
-        np.maximum(P, TINY, out=P)  # a small shape may give 0 everywhere
-        P /= P.sum(axis=2, keepdims=True)
-        return P
-
-    def draw_rewards(
-        self, seen: Evidence, rewards: tuple[float, float], rng: np.random.Generator
-    ) -> Floats:
-        """r(s,a) of every pair [S, A] from its normal-gamma posterior."""
+    def draw(
+        self, seen: Evidence, playable: Any, rewards: tuple[float, float], rng: np.random.Generator
+    ) -> tuple[Floats, Floats]:
+        """p(.|s,a) [S, A, S] and r(s,a) [S, A] of the pairs that can be played; 0 elsewhere."""
         low, high = rewards
-        mu0, lambda0, n = low + self.mean * (high - low), self.visits, seen.n_r
-        mean = seen.R / np.maximum(n, TINY)
-        scatter = np.maximum(seen.R2 - n * mean**2, 0.0)  # about their own mean
-        lambda_n = lambda0 + n
-        mu_n = (lambda0 * mu0 + seen.R) / lambda_n
-        rate0 = self.shape * (self.spread * (high - low)) ** 2
-        rate_n = rate0 + scatter / 2 + lambda0 * n * (mean - mu0) ** 2 / (2 * lambda_n)
-        tau = rng.standard_gamma(self.shape + n / 2) / np.maximum(rate_n, 1e-290)
-        return mu_n + rng.standard_normal(n.shape) / np.sqrt(lambda_n * tau)
+        rate = self.shape * (self.spread * (high - low)) ** 2
+        prior = (self.alpha, low + self.mean * (high - low), self.visits, self.shape, rate)
+        return draw((dense(seen.N, seen.n.shape), *seen[1:]), playable, prior, rng)
+
+
+@entry
+def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats]:
+    """Draw pair by pair: its row, then the precision of its rewards, then their mean."""
+    (N, _, R, R2, n_r), (alpha, mu0, lambda0, shape0, rate0) = seen, prior
+    S, A = playable.shape
+    P, r = np.zeros((S, A, S)), np.zeros((S, A))
+    for s in range(S):
+        for a in range(A):
+            if not playable[s, a]:
+                continue
+            total = 0.0
+            for t in range(S):  # gamma variables over their sum are Dirichlet
+                P[s, a, t] = max(TINY, gamma(N[s, a, t] + alpha / S, rng))
+                total += P[s, a, t]
+            for t in range(S):
+                P[s, a, t] /= total
+            n, lambda_n = n_r[s, a], lambda0 + n_r[s, a]
+            mean = R[s, a] / n if n > 0.0 else mu0
+            scatter = max(0.0, R2[s, a] - n * mean * mean)  # about their own mean
+            rate = rate0 + scatter / 2.0 + lambda0 * n * (mean - mu0) ** 2 / (2.0 * lambda_n)
+            tau = gamma(shape0 + n / 2.0, rng) / max(rate, TINY)
+            mu = (lambda0 * mu0 + R[s, a]) / lambda_n
+            r[s, a] = mu + rng.standard_normal() / math.sqrt(lambda_n * tau)
+    return P, r

@@ -26,12 +26,51 @@ from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
 from gim.inference.belief import VISITS, Evidence
-from gim.jit import bind
+from gim.jit import bind, entry, hot
 from gim.model.rewards import RMax, RMin, most_to_come
 from gim.params import OneOf, Within
-from gim.planning.sweeps import expect_csr, expect_dense, rows_of, take_best
+from gim.planning.sweeps import rows_of, take_best
 
-expect = expect_dense  # the template below is bound to one or the other
+
+@entry
+def columns_dense(N: Any) -> Any:
+    """N [S*A, S] by next state, [S, S*A]: sums over next states then run side by side."""
+    return np.ascontiguousarray(N.T)
+
+
+@hot
+def moments_dense(columns: Any, v: Any, mean: Any, square: Any) -> None:
+    """Sums of N v and of N v^2 over next states, into mean and square [S*A]."""
+    S, pairs = columns.shape
+    for i in range(pairs):
+        mean[i] = square[i] = 0.0
+    for t in range(S):
+        x, x2 = v[t], v[t] * v[t]
+        for i in range(pairs):
+            mean[i] += columns[t, i] * x
+            square[i] += columns[t, i] * x2
+
+
+@entry
+def columns_csr(N: Any) -> Any:
+    """CSR stays as it is."""
+    return N
+
+
+@hot
+def moments_csr(N: Any, v: Any, mean: Any, square: Any) -> None:
+    """The same for CSR rows, N = (data, indices, indptr)."""
+    data, indices, indptr = N
+    for i in range(mean.size):
+        x = x2 = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            t = indices[j]
+            x += data[j] * v[t]
+            x2 += data[j] * (v[t] * v[t])
+        mean[i], square[i] = x, x2
+
+
+columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
 
 
 def optimistic(
@@ -44,43 +83,38 @@ def optimistic(
     """
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
     H, S, A = q.shape
-    r, one, noise, bonus = np.zeros((4, S, A))  # reward, 1/n, its variance / n, bonus per step
+    r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
     for s in range(S):
         for a in range(A):
+            i = s * A + a
             if not available[s, a]:
-                r[s, a] = -np.inf
+                r[i] = -np.inf
             elif n[s, a] > 0.0:
-                one[s, a] = 1.0 / n[s, a]
-                r[s, a] = high  # unless something is known of it
+                one[i] = 1.0 / n[s, a]
+                r[i] = high  # unless something is known of it
                 if n_r[s, a] > 0.0:
-                    r[s, a] = R[s, a] / n_r[s, a]
-                    noise[s, a] = max(0.0, R2[s, a] / n_r[s, a] - r[s, a] ** 2) / n_r[s, a]
-                open_ = L * one[s, a] / 3.0 if bernstein else math.sqrt(L * one[s, a] / 2.0)
-                bonus[s, a] = scale * (high - low) * open_
+                    r[i] = R[s, a] / n_r[s, a]
+                    noise[i] = max(0.0, R2[s, a] / n_r[s, a] - r[i] * r[i]) / n_r[s, a]
+                left = L * one[i] / 3.0 if bernstein else math.sqrt(L * one[i] / 2.0)
+                bonus[i] = scale * (high - low) * left
             elif not terminal[s]:
-                r[s, a] = np.inf  # brought down to the ceiling
-    pairs = np.arange(S * A)
-    square, v2 = np.zeros((S, A)), np.empty(S)
+                r[i] = np.inf  # brought down to the ceiling
+    by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
+    spread = 2.0 * L if bernstein else 0.0
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
-        expect(N, pairs, v[h + 1], q[h].reshape(-1))
-        if bernstein:
-            for t in range(S):
-                v2[t] = v[h + 1, t] ** 2
-            expect(N, pairs, v2, square.reshape(-1))
-        for s in range(S):
-            for a in range(A):
-                mean = q[h, s, a] * one[s, a]
-                x = r[s, a] + mean + (H - h) * bonus[s, a]
-                if bernstein:
-                    spread = max(0.0, square[s, a] * one[s, a] - mean * mean) * one[s, a]
-                    x += scale * math.sqrt(2.0 * L * (spread + noise[s, a]))
-                q[h, s, a] = min(ceiling[h], x)
+        moments(by_next, v[h + 1], mean, square)
+        values = q[h].reshape(-1)
+        for i in range(S * A):
+            future = mean[i] * one[i]
+            variance = max(0.0, square[i] * one[i] - future * future) * one[i] + noise[i]
+            x = r[i] + future + (H - h) * bonus[i] + scale * math.sqrt(spread * variance)
+            values[i] = min(ceiling[h], x)
         take_best(q[h], v[h], policy[h])
 
 
-optimistic_dense = bind(optimistic, "dense", expect=expect_dense)
-optimistic_csr = bind(optimistic, "csr", expect=expect_csr)
+optimistic_dense = bind(optimistic, "dense", columns=columns_dense, moments=moments_dense)
+optimistic_csr = bind(optimistic, "csr", columns=columns_csr, moments=moments_csr)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
     add("--m", type=whole, default=40, metavar="N", help="visits that make a pair known (40)")
     add("--rho", type=float, default=0.8, metavar="R", help="share of known pairs (0.8)")
-    add("--completion", default="als(rank=10,ridge=0.03)", metavar="WORD", help="the method")
+    add("--completion", default="als", metavar="WORD", help="the method")
     add("--seed", type=whole, default=0, metavar="N", help="of the rehearsal")
     add("--plot", type=Path, metavar="FILE", help="save a picture of the singular values")
 

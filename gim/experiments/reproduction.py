@@ -14,12 +14,13 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.catalogue import chosen
+from gim.experiments.catalogue import chosen, experiments
 from gim.experiments.ledger import Entry, ledger
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import SCALES, Scale
 from gim.experiments.store import Store
 from gim.experiments.table import Results
+from gim.experiments.trial import Trial
 from gim.files import replacing
 
 MANIFEST = "reproduction.json"
@@ -103,9 +104,13 @@ def findings(manifest: Manifest, results: Results) -> Findings:
     )
 
 
-def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list:
-    """The trials of several experiments, each once."""
-    return list(dict.fromkeys(trial for each in experiments for trial in each.trials(scale)))
+def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list[Trial]:
+    """The trials of several experiments, each once; those on one task stand together.
+
+    A worker keeps the MDPs that it has built last: the large ones take longer to draw than to play.
+    """
+    found = dict.fromkeys(trial for each in experiments for trial in each.trials(scale))
+    return sorted(found, key=lambda trial: trial.task)
 
 
 def stored(folder: Path) -> Findings:
@@ -116,7 +121,8 @@ def stored(folder: Path) -> Findings:
     found = [store.get(trial) for trial in trials]
     missing = sum(result is None for result in found)
     if missing:
-        again = f"gim reproduce {' '.join(manifest.keys)} --scale {manifest.scale} --out {folder}"
+        keys = ["all"] if set(manifest.keys) >= set(experiments()) else manifest.keys
+        again = f"gim reproduce {' '.join(keys)} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
     return findings(manifest, Results.of(result for result in found if result is not None))
 

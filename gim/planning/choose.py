@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import difflib
 
+from scipy import sparse
+
 from gim.planning.checks import checked_horizon, checked_max_iter
 from gim.planning.discounted import (
     MAX_ITER,
@@ -19,6 +21,7 @@ DISCOUNTED = {
     "modified_policy_iteration": modified_policy_iteration,
     "policy_iteration": policy_iteration,
 }
+FEW_STATES = 10
 METHODS = ("auto", "backward_induction", *DISCOUNTED)
 
 
@@ -55,8 +58,7 @@ def plan(
         raise ValueError(f"unknown method {method!r}: {hint}")
     if method == "auto":
         endless = discount is not None and horizon is None
-        # It gives way to direct solves where it is slow, and was never far behind any other.
-        method = "modified_policy_iteration" if endless else "backward_induction"
+        method = _fastest(mdp) if endless else "backward_induction"
     if method == "backward_induction":
         H = checked_horizon(mdp.horizon if horizon is None else horizon)
         if max_iter is not None and checked_max_iter(max_iter) < H:
@@ -68,3 +70,10 @@ def plan(
         raise ValueError(f"{method} needs a discount: pass discount=0.95, or another below 1")
     limit = MAX_ITER if max_iter is None else max_iter
     return DISCOUNTED[method](mdp, discount, tolerance, limit)
+
+
+def _fastest(mdp: Dynamics) -> str:
+    """The fastest method without an end, as measured on dense, sparse, fast and slow MDPs."""
+    few = mdp.S <= FEW_STATES and not sparse.issparse(mdp.transitions)
+    # Beyond a few states it was nowhere far behind: where it is slow it turns to direct solves.
+    return "policy_iteration" if few else "modified_policy_iteration"

@@ -70,7 +70,9 @@ def modified_policy_iteration(
     """Follow the greedy policy for some cheap sweeps between two over all pairs (Puterman 1978).
 
     A sweep over the pairs of one policy costs an A-th of a full one; some A of them are made, or
-    fewer if they bring no more. Arguments and result are those of `value_iteration`.
+    fewer if they bring no more. Where even so the values hardly move, as in an MDP that falls into
+    parts, the policy's value is solved for, as soon as the sweeps have cost as much as that does.
+    Arguments and result are those of `value_iteration`.
     """
     return _iterate(_follow, "modified_policy_iteration", mdp, discount, tolerance, max_iter, v0)
 
@@ -104,7 +106,7 @@ class _Desk:
         self.policy = np.zeros(mdp.S, np.int64)
         self.iterations = 0
         self.slow = 0  # iterations in a row that did not halve the change
-        self.low = self.high = 0.0  # the range of best - v
+        self.low, self.high = -math.inf, math.inf  # the range of best - v
         self.rounding = 0.0  # how far rounding may take each entry of best
         self.patience = _patience(mdp)
         self._contraction = _contraction(mdp, discount)

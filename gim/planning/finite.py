@@ -83,9 +83,9 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
 def backward_induction_into(
     P: Any, r: Floats, available: Bools, q: Floats, v: Floats, policy: Ints
 ) -> None:
-    """Backward induction on raw arrays, into arrays of the caller: nothing is allocated or checked.
+    """Backward induction on raw arrays into arrays of the caller; only shapes are checked.
 
-    For agents that plan after each episode; 11 microseconds at S=20, A=10, H=10.
+    For agents that plan after each episode: some 12 microseconds at S=20, A=10, H=10.
 
     Args:
         P: transitions, [S, A, S] or a `csr_array` of S*A rows.

@@ -18,7 +18,7 @@ POLICIES = 1000  # for one target; a handful is usual
 
 def reachable(mdp: Dynamics) -> Bools:
     """Which states some policy can reach from the start, in any number of steps, [S]."""
-    graph, starts = _graph(mdp, _csr(mdp)), np.flatnonzero(mdp.start)
+    graph, starts = _graph(mdp), np.flatnonzero(mdp.start)
     # One more node, before the start, leads to every first state.
     rooted = sparse.csr_array(
         (
@@ -52,10 +52,9 @@ def diameter(mdp: Dynamics, tolerance: float = 1e-9) -> float:
         tolerance: the relative error of the result, as far as rounding allows.
     """
     checked_tolerance(tolerance)
-    P = _csr(mdp)
-    graph = _graph(mdp, P)
     if mdp.S == 1:
         return 0.0
+    graph = _graph(mdp)
     if connected_components(graph, connection="strong", return_labels=False) > 1:
         return np.inf
     longest, left = 1.0, []
@@ -63,6 +62,7 @@ def diameter(mdp: Dynamics, tolerance: float = 1e-9) -> float:
         targets = np.arange(first, min(first + BATCH, mdp.S))
         longest, rest = _sweep(mdp, targets, longest, tolerance)
         left += rest
+    P = sparse.csr_array(flat(mdp)) if left else None
     for upper, target in sorted(left, reverse=True):
         if upper > longest * (1 + tolerance):
             hops = shortest_path(graph.T, unweighted=True, indices=target)
@@ -70,17 +70,14 @@ def diameter(mdp: Dynamics, tolerance: float = 1e-9) -> float:
     return longest
 
 
-def _csr(mdp: Dynamics) -> sparse.csr_array:
-    return sparse.csr_array(flat(mdp))
-
-
-def _graph(mdp: Dynamics, P: sparse.csr_array) -> sparse.csr_array:
+def _graph(mdp: Dynamics) -> sparse.csr_array:
     """Which states may follow which, [S, S]."""
+    P = mdp.transitions
+    if not sparse.issparse(P):
+        return sparse.csr_array((P > 0).any(axis=1).astype(np.float64))
     # The rows of one state's actions lie side by side: together they are the row of the state.
-    graph = sparse.csr_array(
-        ((P.data > 0).astype(np.float64), P.indices.copy(), P.indptr[:: mdp.A].copy()),
-        shape=(mdp.S, mdp.S),
-    )
+    parts = (P.data > 0).astype(np.float64), P.indices.copy(), P.indptr[:: mdp.A].copy()
+    graph = sparse.csr_array(parts, shape=(mdp.S, mdp.S))
     graph.sum_duplicates()
     graph.eliminate_zeros()
     return graph

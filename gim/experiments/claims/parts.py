@@ -65,6 +65,26 @@ def greater(
     return Part(what, bool(difference.mean > by and sure), text + between(difference, digits))
 
 
+def longer(look: Look, what: str, slow: Cell, fast: Cell, names: tuple[str, str]) -> Part:
+    """One explores for longer than the other; runs that never finish count with all episodes.
+
+    Args:
+        look: the results.
+        what: the part's name.
+        slow, fast: whose TotalEps should be the larger, and whose the smaller.
+        names: of the two.
+    """
+    done = look.finished(slow), look.finished(fast)
+    if not any(done):
+        return Part(what, None, "no run of either finished exploring")
+    part = greater(what, look.of(slow, "total_eps"), look.of(fast, "total_eps"), names, 0)
+    runs = len(slow.trials)
+    if done != (runs, runs):
+        finished = f"{names[0]} {done[0]}, {names[1]} {done[1]} of {runs} runs"
+        return Part(what, part.holds, f"{part.numbers}; finished: {finished}")
+    return part
+
+
 def between(difference: Estimate, digits: int = 3) -> str:
     """A difference with its interval, in words."""
     mean, low, high, _ = difference

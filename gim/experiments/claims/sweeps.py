@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, greater
+from gim.experiments.claims.parts import Look, greater, longer
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure3, figure10, figures7to9
 from gim.experiments.paper.base import Evidence
@@ -87,14 +87,9 @@ def _by_m(look: Look, panel: str, measure: str) -> list[Part]:
 
 def _ahead(look: Look, ours: Cell, theirs: Cell, measure: str) -> Part:
     what = f"m = {ours.x:g}"
-    a, b = look.of(ours, measure), look.of(theirs, measure)
-    if measure == "score":
-        return greater(what, a, b, (GREEDY, RMAX))
-    if not look.finished(ours) and not look.finished(theirs):
-        return Part(what, None, "no run of either finished exploring")
-    part = greater(what, b, a, (RMAX, GREEDY), 0)
-    done = f"finished: GIM {look.finished(ours)}, RMax {look.finished(theirs)} of {len(a)} runs"
-    return Part(what, part.holds, f"{part.numbers}; {done}")
+    if measure == "total_eps":
+        return longer(look, what, theirs, ours, (RMAX, GREEDY))
+    return greater(what, look.of(ours, measure), look.of(theirs, measure), (GREEDY, RMAX))
 
 
 def _all(what: str, parts: Sequence[Part]) -> Part:

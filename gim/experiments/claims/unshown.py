@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, greater
+from gim.experiments.claims.parts import Look, greater, longer
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import rho1_vs_rmax, sweep_rho_beta, walks
 from gim.experiments.paper.base import Evidence
@@ -26,11 +26,7 @@ def fewer_steps(evidence: Evidence, setting: str) -> list[Part]:
         for other in ("balanced wandering", "uniform"):
             cells = look.at(panel, other)[0], look.at(panel, ours)[0]
             what = f"{panel}: fewer than {other}"
-            if not any(map(look.finished, cells)):
-                parts.append(Part(what, None, "no run of either finished exploring"))
-                continue
-            theirs, mine = (look.of(cell, "total_eps") for cell in cells)
-            parts.append(greater(what, theirs, mine, (other, ours), 0))
+            parts.append(longer(look, what, *cells, (other, ours)))
     return parts
 
 

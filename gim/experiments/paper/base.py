@@ -63,10 +63,6 @@ class Evidence:
         key = self._key(trial.task, trial.agent, trial.episodes, trial.seed, trial.epsilon)
         return self._row.get(key)
 
-    def has(self, cells: Iterable[Cell]) -> bool:
-        """Whether all of these trials were run."""
-        return all(self.row(trial) is not None for cell in cells for trial in cell.trials)
-
     def values(self, cell: Cell, measure: str) -> Floats:
         """A column of the results for the runs of a cell, [runs]; NaN where a run is missing."""
         if measure not in self._column:

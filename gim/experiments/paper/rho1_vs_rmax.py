@@ -46,7 +46,7 @@ def analyse(evidence: Evidence) -> Artefact:
                     found,
                     setting,
                     "sample_complexity",
-                    f"Episodes whose policy is more than {EPSILON:.0%} below the optimum",
+                    f"Episodes whose policy is more than {100 * EPSILON:.0f} % below the optimum",
                     digits=0,
                 ),
                 finished_table(evidence, found, setting),

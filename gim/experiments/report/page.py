@@ -110,7 +110,7 @@ the settings of the authors' published code, and with fair ones.</p>
 def _counts(entries: list[Entry], setting: str) -> str:
     found = [entry.findings[setting].verdict for entry in entries]
     return " ".join(
-        f"{_pill(verdict, f'{found.count(verdict)} {verdict}')}"
+        f"{_pill(verdict, f'{found.count(verdict)} × {verdict}')}"
         for verdict in VERDICTS
         if verdict in found
     )

@@ -102,7 +102,7 @@ def _draw_lines(axis: Any, panel: Panel, given: dict[str, Look], small: bool) ->
     axis.grid(True, color="#E5E5E5", lw=0.5)
     axis.set_axisbelow(True)
     if not panel.log_x and _largest(panel) >= 10_000:
-        axis.ticklabel_format(axis="both", style="sci", scilimits=(-3, 4))
+        axis.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4))
 
 
 def _x_axis(axis: Any, panel: Panel) -> None:

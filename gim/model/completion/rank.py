@@ -2,9 +2,9 @@
 
 The spectrum of a half-seen matrix hides its smaller singular values in what the mask adds: at
 50 x 40, half seen, everything below about a third of the largest. So the rank is not read off the
-spectrum (the rule of Keshavan and Oh, 2009, is meant for large matrices and finds rank 5 once in
-60 trials there); a tenth of the seen entries is held out, and ranks 1, 2, ... are fitted to the
-rest until they stop helping.
+spectrum (the rule of Keshavan and Oh, 2009, is meant for large matrices and never found rank 4 or 5
+there, in 60 trials each); a tenth of the seen entries is held out, and ranks 1, 2, ... are fitted
+to the rest until they stop helping.
 """
 
 from __future__ import annotations
