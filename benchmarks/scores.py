@@ -5,7 +5,7 @@
 
 The score is the mean return over the exact optimum's, defaults and no tuning per task. Seed k plays
 its own synthetic task and grid, drawn by k, with agent seed k. `NAME.authors` is what the published
-code does on each task.
+code does on each task; other presets (`gim.paper`) are written likewise.
 """
 
 from __future__ import annotations
@@ -34,7 +34,8 @@ def agent_of(word: str, task: str) -> gim.Agent:
     """The agent that a word means on a task."""
     name, dot, preset = word.partition(".")
     if dot and name.isidentifier() and preset.isidentifier():
-        return getattr(agents[name], preset)(task)
+        made = getattr(agents[name], preset)
+        return made(task) if preset == "authors" else made()
     return agents.make(word)
 
 

@@ -95,7 +95,8 @@ def test_the_authors_settings_are_those_of_their_code():
     assert agent_word(AUTHORS, "RMax", "riverswim") == (
         "rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted"
     )
-    assert agent_word(AUTHORS, "GIM", "casinoland").startswith("gim:m=11,exploration=published")
+    word = agent_word(AUTHORS, "GIM", "casinoland")
+    assert word.startswith("gim:m=11,completion=als(rank=10,ridge=0.03),exploration=published")
     assert agent_word(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
     assert "r_max=1" in agent_word(AUTHORS, "Delayed-Q", "riverswim")
     assert "r_max" not in agent_word(FAIR, "Delayed-Q", "riverswim")
