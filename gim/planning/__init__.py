@@ -13,7 +13,7 @@ from gim.planning.finite import (
     optimistic_induction_into,
 )
 from gim.planning.graph import diameter, reachable
-from gim.planning.plan import Dynamics, Plan
+from gim.planning.types import Dynamics, Plan
 
 __all__ = [
     "Dynamics",

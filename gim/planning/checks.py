@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.planning.plan import Dynamics, Floats, Ints
+from gim.planning.types import Dynamics, Floats, Ints
 
 SUM_TOLERANCE = 1e-8
 

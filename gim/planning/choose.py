@@ -14,7 +14,7 @@ from gim.planning.discounted import (
     value_iteration,
 )
 from gim.planning.finite import backward_induction
-from gim.planning.plan import Dynamics, Plan
+from gim.planning.types import Dynamics, Plan
 
 DISCOUNTED = {
     "value_iteration": value_iteration,

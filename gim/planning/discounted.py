@@ -28,7 +28,7 @@ from gim.planning.checks import (
     checked_values,
 )
 from gim.planning.evaluation import DENSE_SOLVE, solve_policy
-from gim.planning.plan import Dynamics, Ints, Plan
+from gim.planning.types import Dynamics, Ints, Plan
 
 MAX_ITER = 100_000
 SPARSE_SOLVE = 5_000  # with more states than this a sparse solve may fill all memory

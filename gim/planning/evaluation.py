@@ -15,8 +15,8 @@ from gim.planning.checks import (
     checked_policy,
     checked_weight,
 )
-from gim.planning.plan import Dynamics, Floats, Ints
 from gim.planning.sweeps import pairs_of
+from gim.planning.types import Dynamics, Floats, Ints
 
 DENSE_SOLVE = 300  # up to this many states a dense solve beats a sparse one
 

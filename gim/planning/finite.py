@@ -8,7 +8,6 @@ import numpy as np
 
 from gim.jit import bind, hot
 from gim.planning.checks import checked_horizon, checked_weight
-from gim.planning.plan import Bools, Dynamics, Floats, Ints, Plan
 from gim.planning.sweeps import (
     EPS,
     add_rewards,
@@ -18,6 +17,7 @@ from gim.planning.sweeps import (
     rows_of,
     take_best,
 )
+from gim.planning.types import Bools, Dynamics, Floats, Ints, Plan
 
 expect = expect_dense  # the template below is bound to one or the other
 

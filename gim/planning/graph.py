@@ -8,8 +8,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components, shor
 
 from gim.planning.checks import checked_tolerance
 from gim.planning.evaluation import flat, solve_linear
-from gim.planning.plan import Bools, Dynamics, Ints
 from gim.planning.sweeps import pairs_of
+from gim.planning.types import Bools, Dynamics, Ints
 
 BATCH = 256  # targets that are swept together
 SWEEPS = 100  # over a batch, before what is left is solved target by target

@@ -14,7 +14,7 @@ import numpy as np
 from scipy import sparse
 
 from gim.jit import bind, hot
-from gim.planning.plan import Dynamics, Ints
+from gim.planning.types import Dynamics, Ints
 
 EPS = float(np.finfo(np.float64).eps)
 
