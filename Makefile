@@ -4,11 +4,14 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
+# Small batched linear algebra is slower with more threads, and bits would depend on their number.
+export OMP_NUM_THREADS := 1
+export OPENBLAS_NUM_THREADS := 1
 
 .PHONY: demo test lint types bench clean
 
 demo: $(VENV)/.ready
-	$(BIN)/python examples/three_agents.py
+	$(BIN)/gim reproduce fig1 --scale paper --out results/demo
 
 test: lint types
 	$(BIN)/python -m pytest -n 2
