@@ -36,21 +36,23 @@ def grids(evidence: Evidence, setting: str) -> list[Part]:
 
 
 def slightly_worse(evidence: Evidence, setting: str) -> list[Part]:
-    """GIM's PostAvgReward against RMax's, where both finished."""
+    """GIM's PostAvgReward against RMax's, on the seeds on which both finished."""
     look = Look(evidence, figures7to9.cells(evidence.scale), setting)
     parts = []
     for panel in look.panels:
-        lost = []
+        lost, pairs = [], 0
         for ours, theirs in zip(look.at(panel, GREEDY), look.at(panel, RMAX), strict=True):
             both = look.of(theirs, "post_score") - look.of(ours, "post_score")
-            if np.isfinite(both).all():
-                lost.append(float(both.mean()))
+            told = both[np.isfinite(both)]
+            if 2 * told.size >= both.size:
+                lost.append(float(told.mean()))
+                pairs += told.size
         if lost:
-            worst = max(lost)
-            numbers = f"worse by {min(lost):+.3f} to {worst:+.3f}, at {len(lost)} values of m"
-            parts.append(Part(panel, worst < WORSE, numbers))
+            numbers = f"worse by {min(lost):+.3f} to {max(lost):+.3f} at {len(lost)} values of m"
+            numbers += f", on {pairs} pairs of runs that finished"
+            parts.append(Part(panel, max(lost) < WORSE, numbers))
         else:
-            parts.append(Part(panel, None, "at no m have all runs finished exploring"))
+            parts.append(Part(panel, None, "at no m have both finished on half of the seeds"))
     return parts
 
 
@@ -124,7 +126,7 @@ CLAIMS = (
         "For the same m GIM's policy is less than 1 % worse than RMax's.",
         "Fig. 3c, Fig. 9",
         "RMax's PostAvgReward is above GIM's by less than 0.01 of the optimum, at every m at "
-        "which all runs finished.",
+        "which both finished on at least half of the seeds.",
         ("fig7to9",),
         slightly_worse,
     ),

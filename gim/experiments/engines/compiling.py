@@ -10,7 +10,7 @@ from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, build
 from gim.launch import prepare
 from gim.mdp import TabularMDP
-from gim.registry import parse
+from gim.registry import Spec, parse
 from gim.runs import Run
 
 ENOUGH = 100_000  # steps, which take some milliseconds
@@ -35,9 +35,13 @@ def _rehearse(run: Run) -> None:
         run.pause_at(ENOUGH)
 
 
-def _kind(word: str) -> tuple[Any, ...]:
+def _kind(word: Any) -> Any:
     """What of a word may matter to the compiler: not the numbers."""
-    if word.endswith(".npz"):
-        return (word,)
-    name, args = parse(word)
-    return (name, *((k, type(v) if isinstance(v, int | float) else v) for k, v in args.items()))
+    if isinstance(word, int | float):
+        return type(word)
+    if isinstance(word, str) and word.endswith(".npz"):
+        return word
+    spec = parse(word) if isinstance(word, str) else word
+    if not isinstance(spec, Spec):
+        return str(spec)
+    return (spec.name, *((key, _kind(value)) for key, value in spec.args.items()))
