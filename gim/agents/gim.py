@@ -37,6 +37,7 @@ from gim.params import OneOf, Within
 from gim.policies import Model, Planner, best_policy
 from gim.registry import did_you_mean
 
+PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments
 EXPLORING, IDLE, PATIENCE, WANTS_PLANS = 0, 1, 2, 3  # places in Memory.phase
 
 
@@ -114,10 +115,13 @@ class GIM(Agent, name="gim"):
 
     @classmethod
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:
-        """The paper's text to the letter; completed rows are projected, so that it is an MDP."""
-        return cls(
-            m, rho, beta, **{"exploration": "curious", "rewards": "known", "worth": None} | more
-        )
+        """The paper's text to the letter; completed rows are projected, so that it is an MDP.
+
+        The text leaves the method of completion open; this is the one its experiments used.
+        """
+        text: Any = {"exploration": "curious", "rewards": "known", "worth": None}
+        text |= {"completion": PUBLISHED}
+        return cls(m, rho, beta, **(text | more))
 
     @classmethod
     def authors(cls, task: str) -> GIM:
@@ -127,7 +131,7 @@ class GIM(Agent, name="gim"):
             raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
         return cls(
             m=m[task] + 1,  # "known" needs m+1 samples there
-            completion="als(rank=10,ridge=0.03)",
+            completion=PUBLISHED,
             exploration="published",
             planner="lookahead" if task == "synthetic" else "discounted",
             rewards="all",
