@@ -163,7 +163,7 @@ def test_meta_that_is_no_json_is_named(tmp_path: Path) -> None:
         ({"a": {"b": [0, {1, 2}]}}, r"meta\.a\.b\[1\] is a set"),
         ({"a": np.ones(2)}, r"meta\.a is a ndarray.*among the arrays"),
         ({"a": {3: 4}}, r"meta\.a has the key 3"),
-        ({"f": print}, r"meta\.f is a builtin_function"),
+        ({"f": len}, r"meta\.f is a builtin_function"),
         ({"c": 1j}, r"meta\.c is a complex"),
         (itself, "nested too deep"),
     ):

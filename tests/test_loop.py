@@ -95,16 +95,16 @@ def test_q_learning_with_a_decaying_world_agrees_with_hand_computation():
 
 
 def test_callback_reports_and_pauses_and_resume_gives_the_same_bits(tmp_path):
-    whole = gim.run("q_learning", "riverswim", episodes=200_000, seed=4)
+    whole = gim.run("q_learning", "riverswim", episodes=1_000_000, seed=4)
     reports = []
 
     def stop(report):
         reports.append(report)
         return True
 
-    paused = gim.run("q_learning", "riverswim", episodes=200_000, seed=4, callback=stop)
+    paused = gim.run("q_learning", "riverswim", episodes=1_000_000, seed=4, callback=stop)
     assert not paused.finished
-    assert reports[0].episodes == 200_000
+    assert reports[0].episodes == 1_000_000
     assert reports[0].episode == paused.returns.size
     paused.save(tmp_path / "run.npz")
     resumed = gim.run(resume=tmp_path / "run.npz")

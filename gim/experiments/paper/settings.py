@@ -50,6 +50,8 @@ SAME = {  # under every setting
     MBIE: "mbie_eb",
 }
 
+COMPLETION = "als(rank=10,ridge=0.03)"  # of the paper's experiments: the text leaves it open
+
 T = TypeVar("T")
 
 
@@ -131,7 +133,7 @@ def agent_word(setting: str, agent: str, task: str, m: int | None = None) -> str
     if agent == DELAYED_Q:
         return "delayed_q_learning:m=5,epsilon1=0.1" + ",r_max=1.0" * authors
     if agent == GREEDY:
-        made = GIM.authors(task) if authors else GIM.paper()
+        made = GIM.authors(task) if authors else GIM.paper(completion=COMPLETION)
         # The published code asks for m+1 visits, and so does GIM.authors.
         return str(made if m is None else replace(made, m=m + authors))
     rmax = RMax.authors(task) if authors else RMax()

@@ -92,7 +92,8 @@ def sweep_figure(
                 hollow |= any(point.open for point in points)
                 lines.append(_line(agent, at, points))
             label = MEASURES[measure].split(" ")[0]
-            heading = f"{label}, {panel}" if len(places) > 1 else label
+            several = (label, panel) if len(places) > 1 else (label,)
+            heading = ", ".join(several) if len(measures) > 1 else several[-1]
             panels.append(Panel(heading, x, MEASURES[measure], lines, log_x))
     note = f"{_of(found)}.{HOLLOW if hollow else ''}"
     return Figure(name, f"{title}: {SETTING_TITLES[setting]}", panels, note)

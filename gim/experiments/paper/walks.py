@@ -29,7 +29,7 @@ def cells(scale: Scale) -> list[Cell]:
             settings.TITLES[task],
             name,
             task,
-            str(GIM.paper(exploration=walk)),
+            str(GIM.paper(exploration=walk, completion=settings.COMPLETION)),
             scale.episodes(episodes),
             scale.seeds(),
         )

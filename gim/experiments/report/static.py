@@ -12,10 +12,12 @@ from gim.experiments.artefact import Artefact, Figure, Panel, Series
 from gim.experiments.paper.base import distinct
 from gim.experiments.paper.graphs import NODE
 from gim.experiments.report.style import Look, looks
+from gim.terminal import count
 
 EMPTY = "no run finished exploring"
 DASHES = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.4))}
 FORMATS = ("png", "pdf")
+MANY = 10_000  # from here on axes say 10k
 WIDTH = 7.0  # inches: the text of a page
 ACROSS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 5, 6: 2}  # panels in a row, by their number
 
@@ -97,12 +99,11 @@ def _draw_lines(axis: Any, panel: Panel, given: dict[str, Look], small: bool) ->
     axis.set_xlabel(panel.x, fontsize=8)
     axis.set_ylabel(panel.y, fontsize=8)
     axis.tick_params(labelsize=6 if small else 7)
-    axis.xaxis.get_offset_text().set_fontsize(7)
-    axis.yaxis.get_offset_text().set_fontsize(7)
     axis.grid(True, color="#E5E5E5", lw=0.5)
     axis.set_axisbelow(True)
-    if not panel.log_x and _largest(panel) >= 10_000:
-        axis.ticklabel_format(axis="y", style="sci", scilimits=(-3, 4))
+    for each, values in ((axis.xaxis, "x"), (axis.yaxis, "y")):
+        if not panel.log_x and _largest(panel, values) >= MANY:
+            each.set_major_formatter(lambda value, _: count(value))
 
 
 def _x_axis(axis: Any, panel: Panel) -> None:
@@ -171,8 +172,9 @@ def empty(panel: Panel) -> bool:
     return all(y is None for series in panel.series for y in series.y)
 
 
-def _largest(panel: Panel) -> float:
-    return max((abs(y) for series in panel.series for y in series.y if y is not None), default=0.0)
+def _largest(panel: Panel, values: str) -> float:
+    found = (value for series in panel.series for value in getattr(series, values))
+    return max((abs(value) for value in found if value is not None), default=0.0)
 
 
 def _graph_height(panel: Panel) -> float:
