@@ -19,7 +19,7 @@ from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
 
 
 def play(twin, agent, mdp, episodes, seed):
-    """States and actions of a twin, [steps, 2], and the return of each episode."""
+    """What a twin did: states and actions [steps, 2], returns of episodes, and the twin."""
     random, draw, start = streams(seed), plain(step), plain(begin)
     mind = twin(agent, task_of(mdp), random.agent, random.thinking)
     moves, returns = [], []
@@ -39,11 +39,11 @@ def play(twin, agent, mdp, episodes, seed):
             if end != GO_ON:
                 break
         returns.append(total)
-    return np.array(moves), np.array(returns)
+    return np.array(moves), np.array(returns), mind
 
 
 def recorded(agent, mdp, episodes, seed):
-    """The same of the agent itself."""
+    """The same of the agent itself, and its run."""
     env, moves = mdp.to_gymnasium(), []
     reset, advance = env.reset, env.step
 
@@ -58,7 +58,7 @@ def recorded(agent, mdp, episodes, seed):
 
     env.reset, env.step = noting_reset, noting_step
     run = prepare(agent, env, episodes, seed).go()
-    return np.array(moves), run.returns
+    return np.array(moves), run.returns, run
 
 
 class Twin:
@@ -70,6 +70,12 @@ class Twin:
 
     def think(self):
         pass
+
+    def table(self, q):
+        """Values as an array; -inf where an action does not exist."""
+        return np.array(
+            [[q[s, a] if a in self.actions[s] else -np.inf for a in self.A] for s in self.S]
+        )
 
     def greedy_at_first(self):
         u = [self.rng.random() for _ in self.S]
@@ -102,6 +108,9 @@ class QLearning(Twin):
         self.q[s, a] += self.agent.alpha * (target - self.q[s, a])
         self.stay_or_lowest_best(self.q, self.best, s)
 
+    def values(self):
+        return self.table(self.q)
+
 
 class DoubleQLearning(Twin):
     def start(self):
@@ -122,12 +131,15 @@ class DoubleQLearning(Twin):
         self.stay_or_lowest_best(q, self.best[one], s)
         self.stay_or_lowest_best(self.sum, self.best_of_sum, s)
 
+    def values(self):
+        return np.array([self.table(q) for q in (*self.q, self.sum)])
+
 
 class DelayedQLearning(Twin):
     def start(self):
         r_max = self.task.reward_range[1] if self.agent.r_max is None else self.agent.r_max
         pairs = [(s, a) for s in self.S for a in self.A]
-        self.q = dict.fromkeys(pairs, r_max / (1 - self.agent.gamma))
+        self.q = dict.fromkeys(pairs, r_max / (1 - self.agent.gamma) if r_max >= 0 else r_max)
         self.U, self.l = dict.fromkeys(pairs, 0.0), dict.fromkeys(pairs, 0)
         self.t, self.LEARN = dict.fromkeys(pairs, 0), dict.fromkeys(pairs, True)
         self.now = self.t_star = 0
@@ -154,6 +166,9 @@ class DelayedQLearning(Twin):
         elif self.t[x] < self.t_star:
             self.LEARN[x] = True
         self.stay_or_lowest_best(self.q, self.best, s)
+
+    def values(self):
+        return self.table(self.q)
 
 
 class ModelBased(Twin):
@@ -243,7 +258,7 @@ class RMax(ModelBased):
         if self.agent.planner == "finite":
             self.induct(self.value)
             return
-        gamma, heaven = self.agent.gamma, self.high / (1 - self.agent.gamma)
+        gamma, heaven = self.agent.gamma, max(self.high, 0) / (1 - self.agent.gamma)
         reward = {
             (s, a): 0.0
             if s in self.terminal
@@ -254,7 +269,7 @@ class RMax(ModelBased):
             for a in self.actions[s]
         }
         v = {s: max(reward[s, a] for a in self.actions[s]) for s in self.S}
-        after = self.high if self.agent.planner == "lookahead" else heaven
+        after = max(self.high, 0) if self.agent.planner == "lookahead" else heaven
         for _ in range(1 if self.agent.planner == "lookahead" else 600):
             q = {
                 (s, a): reward[s, a] + gamma * self.ahead(s, a, v, after)
@@ -273,7 +288,7 @@ class RMax(ModelBased):
     def value(self, h, s, a, v):
         if (s, a) in self.known:
             return self.R[s, a] / self.n[s, a] + self.expect(s, a, v)
-        return self.high * (self.H - h)
+        return self.most(h)
 
 
 class UCBVI(ModelBased):

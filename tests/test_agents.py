@@ -23,6 +23,7 @@ from gim.inference.belief import Evidence
 from gim.jit import plain
 from gim.launch import prepare
 from gim.model import counts
+from gim.model.rewards import most_to_come
 from gim.testing import check_agent
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
@@ -57,6 +58,12 @@ def eventful(seed):
     return mdp.with_(noise=0.2)
 
 
+def costly(seed):
+    """The same, but every step costs, so that an end is the best there is."""
+    mdp = eventful(seed)
+    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
+
+
 TWINS = [
     (QLearning(alpha=0.3, epsilon=0.2, gamma=0.9), naive.QLearning),
     (QLearning(initial=5.0, epsilon=0.0), naive.QLearning),
@@ -80,14 +87,18 @@ TWINS = [
 ]
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize(("world", "seed"), [(eventful, 1), (eventful, 2), (costly, 2)])
 @pytest.mark.parametrize(("agent", "twin"), TWINS, ids=lambda x: str(x).split(".")[-1])
-def test_twin_makes_the_same_choices(agent, twin, seed):
-    mdp = eventful(seed)
-    moves, returns = naive.play(twin, agent, mdp, 40, seed)
-    own_moves, own_returns = naive.recorded(agent, mdp, 40, seed)
+def test_twin_makes_the_same_choices(agent, twin, world, seed):
+    mdp = world(seed)
+    moves, returns, mind = naive.play(twin, agent, mdp, 40, seed)
+    own_moves, own_returns, run = naive.recorded(agent, mdp, 40, seed)
     assert np.array_equal(own_moves, moves)
     assert np.array_equal(own_returns, returns)
+    if hasattr(mind, "values"):
+        assert np.array_equal(run.memory.q, mind.values())
+    else:
+        assert np.allclose(run.policy, [[mind.act(s, h) for s in mind.S] for h in range(mind.H)])
 
 
 # -- the optimum, where the theory says so
@@ -299,6 +310,36 @@ def test_psrl_draws_rewards_from_the_normal_gamma_posterior():
     pulled = drawn_rewards(agent, [2.0], [4.0, 4.0], 100_000, 1)
     assert pulled.mean() == pytest.approx(3.0, abs=0.01)
     assert pulled.var() == pytest.approx(5.0 / (4.0 * (4.0 - 1.0)), rel=0.03)
+
+
+# -- where every step costs
+
+
+def errand():
+    """Each step costs 1 until the door is reached: straight on, or slowly and at first cheaper."""
+    P, r = np.zeros((4, 2, 4)), np.full((4, 2), -1.0)
+    P[0, 0, 1] = P[1, 0, 2] = P[2, 0, 3] = 1
+    P[:3, 1] = np.eye(4)[:3]
+    r[:3, 1], r[3] = -0.9, 0
+    P[3, :, 3] = 1
+    return gim.TabularMDP(P, r, horizon=12, terminal=[3])
+
+
+def test_the_most_that_can_come():
+    assert most_to_come(3, 2.0).tolist() == [6, 4, 2]
+    assert most_to_come(3, -2.0).tolist() == [-2, -2, -2]  # an end after one step
+
+
+@pytest.mark.parametrize("word", [*(word for word, _ in SURE), "rmax:m=9,planner=discounted"])
+def test_optimism_finds_the_end_of_a_costly_errand(word):
+    run = gim.run(word, errand(), 400, seed=1)
+    assert run.returns[-1] == -3
+    assert errand().policy_return(run.policy) == -3
+
+
+def test_delayed_q_learning_finds_the_end_of_a_costly_errand():
+    run = gim.run(DelayedQLearning(m=1, epsilon1=0.01, gamma=0.99), errand(), 400, seed=1)
+    assert run.returns[-1] == -3
 
 
 # -- what all must respect

@@ -167,6 +167,8 @@ def test_rewards_of_which_nothing_is_known_are_the_largest(name):
     fresh = memory.belief.counts.n == 0
     assert fresh.sum() > 3
     assert (mean_rewards(evidence(memory.belief), top)[fresh] == top).all()
+    if name == "rmax":
+        assert np.array_equal(memory.known.mask, ~fresh)
     run.go()
     assert mdp.policy_return(run.policy) >= mdp.optimal_return() - 0.05 * mdp.horizon
 

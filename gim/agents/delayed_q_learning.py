@@ -90,13 +90,14 @@ class DelayedQLearning(Agent):
     learn = staticmethod(learn)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
-        """All values at r_max / (1 - gamma), the greedy action of each state drawn."""
+        """All values as large as can be, the greedy action of each state drawn."""
         actions, n_actions = listed(task.available)
         drawn = (rng.random(task.S) * n_actions).astype(np.int64)
         r_max = largest_reward(task, self.r_max)
+        top = r_max / (1 - self.gamma) if r_max >= 0 else r_max  # where all costs: an end at once
         zeros = np.zeros((task.S, task.A))
         return Memory(
-            q=np.where(task.available, r_max / (1 - self.gamma), -np.inf),
+            q=np.where(task.available, top, -np.inf),
             best=actions[np.arange(task.S), drawn],
             U=zeros.copy(),
             samples=zeros.astype(np.int64),

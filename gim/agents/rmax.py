@@ -177,7 +177,8 @@ def optimistic_model(belief: Belief, known: Known, r_max: float, H: int) -> Mode
         heaven[:S, :, S] = unknown
         heaven[S, :, S] = 1.0
     rows = np.vstack([known.available, np.ones((1, A), bool)])
-    return Model(heaven, np.vstack([r, np.full((1, A), r_max)]), rows, H)
+    paid = np.full((1, A), max(r_max, 0.0))  # where all costs, the best is an end
+    return Model(heaven, np.vstack([r, paid]), rows, H)
 
 
 def _least(task: Task, r_max: float) -> float:
