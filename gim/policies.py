@@ -65,11 +65,15 @@ def best_policy(model: Model, planner: str, gamma: float) -> NDArray[np.int64]:
         return backward_induction(model).policy
     if planner == "lookahead":
         q = _backup(model, np.where(model.available, model.rewards, -np.inf).max(axis=1), gamma)
-    elif np.allclose(model.transitions.sum(axis=-1), 1):
+    elif np.allclose(_sums(model)[model.available], 1):
         return np.tile(plan(model, discount=gamma).policy, (model.horizon, 1))
     else:
         q = _sweep(model, gamma)
     return np.tile(q.argmax(axis=1), (model.horizon, 1))
+
+
+def _sums(model: Model) -> Floats:
+    return np.asarray(model.transitions.sum(axis=-1)).reshape(model.rewards.shape)
 
 
 def _backup(model: Model, v: Floats, gamma: float) -> Floats:

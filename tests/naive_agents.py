@@ -200,7 +200,7 @@ class ModelBased(Twin):
 
     def most(self, h):
         """The most that can come from step h on."""
-        return self.high * (self.H - h) if self.high >= 0 else self.high
+        return max(self.high, 0) * (self.H - h)
 
     def expect(self, s, a, v):
         return sum(self.N[s, a, t] * v[t] for t in self.S) / self.n[s, a]
@@ -288,7 +288,7 @@ class RMax(ModelBased):
     def value(self, h, s, a, v):
         if (s, a) in self.known:
             return self.R[s, a] / self.n[s, a] + self.expect(s, a, v)
-        return self.most(h)
+        return self.high + self.most(h + 1)
 
 
 class UCBVI(ModelBased):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -17,13 +19,14 @@ from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.mbie_eb import MBIEEB
 from gim.agents.psrl import PSRL, gamma
 from gim.agents.q_learning import QLearning
-from gim.agents.rmax import RMax
+from gim.agents.rmax import RMax, optimistic_model
 from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
 from gim.jit import plain
 from gim.launch import prepare
 from gim.model import counts
 from gim.model.rewards import most_to_come
+from gim.params import describe
 from gim.testing import check_agent
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
@@ -246,6 +249,26 @@ def test_rmax_plans_alike_per_pair_and_per_state():
     assert runs[0].explored_at == runs[1].explored_at is not None
 
 
+@pytest.mark.parametrize(("r_max", "paid"), [(2.0, 2.0), (-1.0, 0.0)])
+def test_unknown_pairs_lead_to_heaven(r_max, paid, monkeypatch):
+    mdp = random_mdp(3, S=4, A=2, horizon=5, terminal=True, missing=True)
+    models = []
+    for limit in (counts.DENSE_LIMIT, 0):
+        monkeypatch.setattr(counts, "DENSE_LIMIT", limit)
+        memory = gim.run(RMax(m=3), mdp, 4, seed=1).memory
+        models.append(optimistic_model(memory.belief, memory.known, r_max, 5))
+    model, known = models[0], memory.known
+    unknown = known.available & ~known.mask
+    assert unknown.any()
+    assert known.mask.any()
+    assert np.array_equal(model.transitions[:-1, :, -1], unknown)
+    assert np.allclose(model.transitions.sum(axis=2)[model.available], 1)
+    assert (model.rewards[:-1][unknown] == r_max).all()
+    assert (model.rewards[-1] == paid).all()
+    assert np.array_equal(models[1].transitions.toarray().ravel(), model.transitions.ravel())
+    assert np.array_equal(models[1].rewards, model.rewards)
+
+
 def test_rmax_starts_from_a_model_learned_elsewhere():
     mdp = random_mdp(9, S=4, A=2, horizon=6)
     first = gim.run(RMax(m=10), mdp, 400, seed=1)
@@ -327,7 +350,7 @@ def errand():
 
 def test_the_most_that_can_come():
     assert most_to_come(3, 2.0).tolist() == [6, 4, 2]
-    assert most_to_come(3, -2.0).tolist() == [-2, -2, -2]  # an end after one step
+    assert most_to_come(3, -2.0).tolist() == [0, 0, 0]  # an end at once
 
 
 @pytest.mark.parametrize("word", [*(word for word, _ in SURE), "rmax:m=9,planner=discounted"])
@@ -405,6 +428,21 @@ def test_models_are_valid_and_come_near_the_truth(name):
     assert met.sum() >= 4
     assert run.model.compare(mdp)["l1"][met].max() < 0.5
     assert np.array_equal(run.model.terminal, mdp.terminal)
+
+
+# -- pages
+
+
+PAGES = Path(__file__).parent.parent / "docs" / "agents"
+
+
+@pytest.mark.parametrize(
+    "agent", [*dict.fromkeys(type(a) for a, _ in TWINS), gim.Random, gim.Optimal]
+)
+def test_every_page_names_every_parameter(agent):
+    text = (PAGES / f"{agents.name_of(agent())}.md").read_text()
+    for parameter in describe(agent):
+        assert f"`{parameter.name}`" in text
 
 
 # -- scores: the full table is benchmarks/scores.py, with 20 seeds

@@ -18,6 +18,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NoReturn
 
@@ -29,7 +30,7 @@ WRONG, INTERRUPTED = 2, 130  # exit statuses
 WELCOME = """\
 gim: reinforcement learning by analogy in finite Markov decision processes
 
-  gim train casinoland --agent q_learning     let an agent learn, and see what it has learned
+  gim train riverswim --agent analogist       let an agent learn, and see what it has learned
   gim envs                                    the worlds there are, with their parameters
   gim agents                                  the agents there are, with theirs
 
@@ -70,6 +71,13 @@ def commands() -> dict[str, ModuleType]:
     names = [module.name for module in pkgutil.iter_modules([folder])]
     modules = {name: import_module(f"gim.cli.{name}") for name in names}
     return {name: module for name, module in modules.items() if hasattr(module, "options")}
+
+
+def needs(extra: str, *packages: str) -> None:
+    """Fail before long work if what only an extra brings is missing."""
+    missing = [name for name in packages if find_spec(name) is None]
+    if missing:
+        raise ValueError(f'this needs {", ".join(missing)}: pip install "gim[{extra}]"')
 
 
 def whole(text: str) -> int:

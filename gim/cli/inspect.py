@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from gim import files
-from gim.cli.command import whole
+from gim.cli.command import needs, whole
 from gim.mdp import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")
     completion = completions.make(args.completion)
     if args.plot is not None:
+        needs("plot", "matplotlib")
         files.check_target(args.plot)
     print(table(_facts(mdp), align="<<"))
     if mdp.S * mdp.S * mdp.A > ENTRIES:

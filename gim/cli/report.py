@@ -11,6 +11,7 @@ import argparse
 import shlex
 from pathlib import Path
 
+from gim.cli.command import needs
 from gim.experiments.report.study import study_findings
 from gim.experiments.report.text import ledger_lines
 from gim.experiments.report.write import FIGURES, write_report
@@ -25,6 +26,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, write."""
+    needs("lab", "matplotlib", "plotly")
     folder = args.folder
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder: give one that --out has filled")

@@ -14,7 +14,7 @@ import shlex
 import time
 from pathlib import Path
 
-from gim.cli.command import WRONG
+from gim.cli.command import WRONG, needs
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
 from gim.experiments.catalogue import chosen, experiments
 from gim.experiments.paper.settings import SCALES
@@ -48,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")
     wanted, scale = chosen(args.artefacts), SCALES[args.scale]
     engine_arguments(args)
+    needs("lab", "matplotlib", "plotly")
     args.out = args.out or Path(f"reproduction-{scale.name}")
     check_folder(args.out)
     words = _command(args)

@@ -34,9 +34,8 @@ def reward_range(task: Any, r_min: float | None, r_max: float | None) -> tuple[f
 
 
 def most_to_come(H: int, r_max: float) -> NDArray[np.float64]:
-    """The most that the steps from h on can pay, [H].
+    """The most that the steps from h on can pay, [H]: r_max each, or nothing if all of them cost.
 
-    That is r_max for each of the H - h; if it is negative, an end after one step is better.
+    An end of the episode is then the best there is, and terminal states are worth 0.
     """
-    to_go = np.arange(H, 0, -1.0)
-    return r_max * to_go if r_max >= 0 else np.full(H, float(r_max))
+    return max(r_max, 0.0) * np.arange(H, 0, -1.0)
