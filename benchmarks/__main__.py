@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("loop", "planning", "completion", "agents")
+PARTS = ("loop", "planning", "completion", "agents", "scores", "toy_text")
 
 
 def main() -> int:

@@ -222,6 +222,24 @@ def graph(mdp: TabularMDP) -> Any:
     return made
 
 
+@looks
+def rates(visits: Any, errors: dict[str, Any], title: str) -> Any:
+    """Errors against visits, both on log scales, beside the slope -1/2 of the bounds."""
+    made, axes = figure(4.8, 3.2)
+    axis, m = axes[0, 0], np.asarray(visits, float)
+    for (name, values), colour in zip(errors.items(), COLOURS, strict=False):
+        axis.plot(m, values, marker="o", ms=4, color=colour, label=name)
+    top = max(float(np.max(values)) for values in errors.values())
+    axis.plot(m, 1.3 * top * np.sqrt(m[0] / m), "k:", lw=1.2, label="proportional to 1/√m")
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlabel("visits of each known pair, m")
+    axis.set_ylabel("root mean square error")
+    axis.set_title(title)
+    axis.legend(frameon=False, fontsize=8)
+    return made
+
+
 def _label(mdp: TabularMDP, s: int, a: int, t: int, p: float) -> str:
     paid = mdp.rewards_next if mdp.rewards_next is not None else None
     if paid is None:

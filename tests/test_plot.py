@@ -59,3 +59,9 @@ def test_graph_names_states_actions_probabilities_and_rewards(tmp_path):
 
 def test_singular_values(tmp_path):
     assert drawn(plot.singular_values(gim.make("mixtures", S=6, A=4)), tmp_path)
+
+
+def test_rates_are_drawn_beside_the_bound(tmp_path):
+    figure = plot.rates((10, 40, 160), {"als": [0.02, 0.01, 0.005]}, "rates")
+    assert drawn(figure, tmp_path)
+    assert "1/√m" in texts(figure)
