@@ -22,6 +22,8 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+from gim import terminal
+
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"
 REPEATS = 5
@@ -50,15 +52,7 @@ def machine() -> str:
 
 def table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Lay out rows of text under headings, the first column left, the others right."""
-    widths = [max(map(len, column)) for column in zip(headings, *rows, strict=True)]
-    lines = [headings, ["-" * width for width in widths], *rows]
-    return "\n".join(
-        "  ".join(
-            cell.ljust(width) if i == 0 else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
-        ).rstrip()
-        for line in lines
-    )
+    return terminal.table(rows, headings, "<" + ">" * (len(headings) - 1))
 
 
 def peer_python(name: str) -> Path:

@@ -67,7 +67,7 @@ class Literal:
         """Lines 4 to 15 of Algorithm 2: the actions up to the step that ends exploration."""
         taken, episode = [], 0
         observation, _ = env.reset(seed=self.world_seed)
-        h = 0
+        self.h = 0
         while len(taken) < steps:
             s = int(observation)
             a = self.curious_walking(s)  # 8
@@ -83,10 +83,44 @@ class Literal:
                 self.terminal.add(t)
                 for b in self.actions[t]:
                     self.mask[t][b] = 1
-            if self.known_pairs() >= self.goal():  # 15
-                return taken, episode
-            h += 1
+            explored = episode if self.known_pairs() >= self.goal() else None  # 15
+            self.h += 1
             if terminated or truncated:
-                episode, h = episode + 1, 0
+                episode, self.h = episode + 1, 0
                 observation, _ = env.reset()
+            self.s = int(observation)
+            if explored is not None:
+                return taken, explored
         return taken, None
+
+    def plan(self, P, r):
+        """Line 20: the optimal policy over the horizon, by loops; the lowest action wins a tie."""
+        v = [0.0] * self.S
+        self.policy = [None] * self.H
+        for h in reversed(range(self.H)):
+            best, self.policy[h] = [], []
+            for s in range(self.S):
+                q = {}
+                for a in self.actions[s]:
+                    expected = 0.0
+                    for t in range(self.S):
+                        expected += P[s][a][t] * v[t]
+                    q[a] = r[s][a] + expected
+                choice = max(q, key=lambda a: (q[a], -a))
+                self.policy[h].append(choice)
+                best.append(q[choice])
+            v = best
+
+    def exploit(self, env, steps):
+        """Lines 21-22, from where exploration ended."""
+        taken = []
+        while len(taken) < steps:
+            a = self.policy[self.h][self.s]
+            observation, _, terminated, truncated, _ = env.step(a)
+            taken.append(a)
+            self.h += 1
+            if terminated or truncated:
+                self.h = 0
+                observation, _ = env.reset()
+            self.s = int(observation)
+        return taken

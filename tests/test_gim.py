@@ -35,20 +35,23 @@ def test_same_action_as_the_transcription_at_every_step(seed):
     m, rho, beta = SETTINGS[seed % len(SETTINGS)]
     mdp = random_mdp(seed, terminal=seed % 3 == 0, missing=seed % 2 == 0)
     literal = Literal(mdp, m, rho, beta, seed)
-    expected, explored_at = literal.explore(mdp.to_gymnasium(), 10_000)
+    world = mdp.to_gymnasium()
+    expected, explored_at = literal.explore(world, 10_000)
     env = Recorder(mdp.to_gymnasium())
-    agent = gim.GIM.paper(m, rho, beta, patience=10**9)
-    run = prepare(agent, env, 10_000, seed)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        run.pause_at(len(expected))
+    run = prepare(gim.GIM.paper(m, rho, beta, patience=10**9), env, 10_000, seed)
+    run.pause_at(len(expected))
     assert env.taken[: len(expected)] == expected
     assert run.explored_at == explored_at
-    if explored_at is not None:
-        assert run.plans == 1
-        assert run.model.known.sum() >= literal.goal()
-        at_the_end = run.memory.counts.n
-        assert at_the_end.tolist() == literal.n  # counting stopped at that very step
+    if explored_at is None:
+        return
+    assert run.plans == 1
+    assert run.memory.counts.n.tolist() == literal.n  # counting stopped at that very step
+    assert run.memory.known.mask.astype(int).tolist() == literal.mask
+    model = run.agent._dynamics(run.memory)  # completion is tested on its own
+    literal.plan(*(array.tolist() for array in model))
+    expected += literal.exploit(world, 10_000 - len(expected))
+    run.pause_at(10_000)
+    assert env.taken[:10_000] == expected
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
