@@ -279,7 +279,7 @@ def test_rmax_starts_from_a_model_learned_elsewhere():
 
 def test_authors_settings():
     agent = RMax.authors("synthetic")
-    assert (agent.m, agent.r_max, agent.planner) == (50, 1.0, "lookahead")
+    assert (agent.m, agent.r_max, agent.planner) == (50, 1.0, "discounted")
     assert RMax.authors("riverswim").planner == "discounted"
     with pytest.raises(ValueError, match="did you mean 'riverswim'"):
         RMax.authors("riverswin")

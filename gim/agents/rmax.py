@@ -103,12 +103,15 @@ class RMax(Agent, name="rmax"):
 
     @classmethod
     def authors(cls, task: str) -> RMax:
-        """As in the code published with the paper, on one of its tasks: R_max = 1, its planner."""
+        """As in the code published with the paper, on one of its tasks: R_max = 1, its planner.
+
+        It plans discounted on Synthetic, too: .66 there, beside .67 in the run they published; the
+        one-step lookahead of their GIM would give .84.
+        """
         m = {"synthetic": 50, "gridworld": 20, "casinoland": 10, "riverswim": 50}
         if task not in m:
             raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
-        planner = "lookahead" if task == "synthetic" else "discounted"
-        return cls(m=m[task], r_max=1.0, plan_per="pair", planner=planner)
+        return cls(m=m[task], r_max=1.0, plan_per="pair", planner="discounted")
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing known, but what a model learned elsewhere stands for."""
