@@ -50,8 +50,8 @@ def analyse(evidence: Evidence) -> Artefact:
         ],
         notes=[
             "Authors' settings: m 50 / 20 / 10 / 50 on the four tasks, R_max = 1, discounted "
-            "planning (for GIM on Synthetic a one-step lookahead), completed rows clipped only. Fair "
-            "settings: m 40, rho 0.8, beta 0.2, R_max of the task, planning over the horizon.",
+            "planning (for GIM on Synthetic a one-step lookahead), completed rows clipped only. "
+            "Fair settings: m 40, rho 0.8, beta 0.2, R_max of the task, planning over the horizon.",
             "CasinoLand has four rooms and four lever rooms, as in the published code; the paper's "
             "text speaks of six rooms and three levers.",
             "Run k plays instance k of the random tasks, so that all agents meet the same MDPs.",
