@@ -14,7 +14,7 @@ demo: $(VENV)/.ready
 	$(BIN)/gim reproduce fig1 --scale paper --out results/demo
 
 test: lint types
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --doctest-modules tests gim
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
