@@ -46,13 +46,13 @@ def world_of(task: str, seed: int) -> gim.TabularMDP:
     return gim.make(task, seed=seed) if task in DRAWN else gim.make(task)
 
 
-def scores(word: str, task: str, seeds: int) -> np.ndarray:
-    """The score of each seed, [seeds]."""
+def scores(word: str, task: str, seeds: int, first: int = 0) -> np.ndarray:
+    """The score of each seed from the first on, [seeds]."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         runs = (
             gim.run(agent_of(word, task), world_of(task, k), EPISODES[task], seed=k)
-            for k in range(seeds)
+            for k in range(first, first + seeds)
         )
         return np.array([run.score for run in runs])
 
@@ -62,13 +62,14 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("agents", nargs="*", default=[*TARGETS, "rmax:r_max=1"])
     parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--first", type=int, default=0, help="the first seed")
     given = parser.parse_args(arguments)
-    print(f"{machine()}; {given.seeds} seeds; mean score and standard error")
+    print(f"{machine()}; {given.seeds} seeds from {given.first}; mean score and standard error")
     rows, missed = [], []
     for word in given.agents:
         row = [word]
         for task, target in zip(EPISODES, TARGETS.get(word, (None,) * 4), strict=True):
-            found = scores(word, task, given.seeds)
+            found = scores(word, task, given.seeds, given.first)
             mean, error = (
                 found.mean(),
                 found.std(ddof=1) / len(found) ** 0.5 if given.seeds > 1 else 0,
