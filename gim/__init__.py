@@ -17,6 +17,7 @@ from gim.convert import from_gymnasium, from_outcomes, from_step
 from gim.envs import make
 from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
+from gim.inference.certificate import Certificate, certify
 from gim.launch import run
 from gim.loading import load
 from gim.mdp import TabularMDP

@@ -45,7 +45,8 @@ def run(
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own.
-        prior: a model learned in another run, from which a model-based agent starts.
+        prior: a model learned in another run, from which a model-based agent starts; with
+            `infer=gim.Analogy()` it is first judged by what is met here.
 
     Returns:
         A `Run`; with `seeds`, a `Runs`.
@@ -103,17 +104,20 @@ def prepare(
 def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     if "world" in meta:
-        prefix = "world."
-        packed = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        world: Any = TabularMDP.unpack(packed, meta["world"])
+        world: Any = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         world = gymnasium.make(name, **meta["env"]["kwargs"])
     agent = agents.make(meta["agent"])
-    run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"])
+    prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
+    run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"], prior)
     return run.unpack(arrays, meta)
+
+
+def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
+    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def task_of(mdp: TabularMDP) -> Task:

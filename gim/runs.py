@@ -262,6 +262,9 @@ class Run:
             arrays |= {f"world.{key}": value for key, value in packed.items()}
         else:
             meta["env"] = _spec_of(self.world)
+        if self.task.prior is not None:
+            packed, meta["prior"] = self.task.prior.pack()
+            arrays |= {f"prior.{key}": value for key, value in packed.items()}
         return arrays, meta
 
     def unpack(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:

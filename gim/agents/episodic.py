@@ -1,4 +1,4 @@
-"""What agents share that plan anew after each episode: all but the plan itself.
+"""What agents share that plan anew between episodes: all but the plan itself.
 
 Such an agent names its parameters, `r_min`, `r_max` and `infer` among them, and defines
 ``plan(memory, seen, rewards, mind)``, which turns the evidence into a policy::
@@ -19,6 +19,7 @@ from gim.inference.belief import (
     Belief,
     Evidence,
     believed_model,
+    due,
     evidence,
     infer_when_due,
     new_belief,
@@ -37,6 +38,8 @@ class Memory(NamedTuple):
     q: NDArray[np.float64]  # [H, S, A] values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
     policy: NDArray[np.int64]  # [H, S]
+    planned: NDArray[np.float64]  # [S, A] visits that ask for a new plan: those at the last, grown
+    stale: NDArray[np.bool_]  # [1] whether a pair has come so far
 
 
 @hot
@@ -47,16 +50,19 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Count; plan after each episode."""
+    """Count; plan after an episode in which the visits of some pair have grown enough."""
     full = observe(memory.belief, s, a, r, t, end)
-    if end != GO_ON:
+    if memory.belief.counts.n[s, a] >= memory.planned[s, a]:
+        memory.stale[0] = True
+    if end != GO_ON and (memory.stale[0] or due(memory.belief)):
         return THINK
     return GROW if full else GO_ON
 
 
 class Episodic:
-    """Counts every step, plans before every episode."""
+    """Counts every step, plans before every episode, or before those that bring enough news."""
 
+    growth: float = 0.0  # of a pair's visits since the last plan that asks for another
     r_min: float | None
     r_max: float | None
     infer: Any
@@ -79,6 +85,8 @@ class Episodic:
             q=np.zeros((H, S, A)),
             v=np.zeros((H + 1, S)),
             policy=np.zeros((H, S), np.int64),
+            planned=np.zeros((S, A)),
+            stale=np.zeros(1, bool),
         )
 
     def think(self, memory: Memory, mind: Mind) -> None:
@@ -87,6 +95,8 @@ class Episodic:
         infer_when_due(memory.belief, self.infer, mind, rewards)
         with mind.timed("planning"):
             self.plan(memory, evidence(memory.belief), rewards, mind)
+        memory.planned[:] = (1.0 + self.growth) * memory.belief.counts.n
+        memory.stale[0] = False
         mind.plans += 1
 
     def grow(self, memory: Memory) -> Memory:

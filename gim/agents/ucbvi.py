@@ -10,8 +10,9 @@ delta) after T steps, k = H - h steps to go and rewards of width w,
     bernstein:  sqrt(2 L Var / n) + w k L / (3 n),    Var that of r + V_{h+1}(s') as counted,
     hoeffding:  w k sqrt(L / (2 n)),
 
-times `scale`. The page docs/agents/ucbvi.md says how this differs from the published bonuses, which
-are larger by constants of the proof.
+times `scale`, or without one times 1 / sqrt(2 L H): the first term then is a standard error, and
+those of H steps add up as if they were independent. The page docs/agents/ucbvi.md says how this
+differs from the published bonuses, which are larger by constants of the proof.
 """
 
 from __future__ import annotations
@@ -121,9 +122,14 @@ optimistic_csr = bind(optimistic, "csr", columns=columns_csr, moments=moments_cs
 class UCBVI(Episodic, Agent, name="ucbvi"):
     """Optimistic values with a bonus for what is uncertain, planned anew each episode."""
 
-    scale: Annotated[float, Within(0), "times the bonus; 1 is what the inequality says"] = 0.03
+    scale: Annotated[
+        float | None, Within(0), "times the bonus; 1: the inequality; none: 1 / sqrt(2 L H)"
+    ] = 0.03
     bonus: Annotated[str, OneOf("bernstein", "hoeffding"), "the inequality behind it"] = "bernstein"
     delta: Annotated[float, Within(1e-12, 1), "probability that the bounds may fail"] = 0.1
+    growth: Annotated[
+        float, Within(0), "share by which a pair's visits grow before the next plan; 0: any"
+    ] = 0.0
     r_min: RMin = None
     r_max: RMax = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
@@ -135,13 +141,14 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
         task, belief = mind.task, memory.belief
         rows = rows_of(seen.N, task.S, task.A)
         T = max(1, int(belief.schedule[VISITS]))
+        L = math.log(5 * task.S * task.A * T / self.delta)
         induct = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
         induct(
             (rows, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
-            math.log(5 * task.S * task.A * T / self.delta),
-            self.scale,
+            L,
+            1.0 / math.sqrt(2.0 * L * task.H) if self.scale is None else self.scale,
             self.bonus == "bernstein",
             (memory.q, memory.v, memory.policy),
         )

@@ -12,6 +12,10 @@
 | `sample_complexity` | Definition 2; see `gim.experiments.watching` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
 | `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
+| `inferred` | pairs met no more often than their prediction is worth (`gim.certify`) |
+| `coverage`, `vacuous` | share of their bounds on abs((p - p~).V) that hold; that say nothing |
+| `coverage_l1`, `vacuous_l1` | the same for the bounds on the L1 distance |
+| `loss_bound`, `loss` | the most that the model's plan loses, what it loses; over the optimum |
 | `peak_memory_mb` | largest resident memory of the process during the trial |
 
 A run whose exploration never ends has `explored` false and `total_eps` NaN: it is counted as not
@@ -30,6 +34,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.inference.analogy import Analogy
+from gim.inference.certificate import certify
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -55,6 +61,15 @@ MEASURES = (
     "A",
     "H",
     "notes",
+)
+CERTIFIED = (
+    "inferred",
+    "coverage",
+    "vacuous",
+    "coverage_l1",
+    "vacuous_l1",
+    "loss_bound",
+    "loss",
 )
 TIMES = (
     "seconds_interacting",
@@ -98,7 +113,18 @@ def measures(run: Run) -> dict[str, Any]:
         "H": run.task.H,
         "notes": "\n".join(dict.fromkeys(run.notes)),
     }
-    return {name: values[name] for name in MEASURES}
+    return {name: values[name] for name in MEASURES} | certificate(run)
+
+
+def certificate(run: Run) -> dict[str, float]:
+    """How the certificate of an agent that learns by analogy does; NaN for all others."""
+    if run.mdp is None or not isinstance(getattr(run.agent, "infer", None), Analogy):
+        return dict.fromkeys(CERTIFIED, math.nan)
+    found = certify(run)
+    true, best = found.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
+    transitions = (true.inferred, true.value, found.vacuous, true.l1, found.l1_vacuous)
+    losses = (found.loss / best, true.loss / best)
+    return dict(zip(CERTIFIED, map(float, transitions + losses), strict=True))
 
 
 def times(run: Run) -> dict[str, float]:

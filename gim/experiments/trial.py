@@ -35,7 +35,7 @@ from gim.mdp import TabularMDP
 from gim.runs import Callback, Run
 from gim.worlds import world_of
 
-FORMAT = 1  # of a result: part of the digest, so that older results are not taken for new ones
+FORMAT = 2  # of a result: part of the digest, so that older results are not taken for new ones
 
 IDENTITY = ("task", "agent", "episodes", "seed", "epsilon")
 MACHINE = (*measures.TIMES, "peak_memory_mb", "host")  # what may differ between equal results

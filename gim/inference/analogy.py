@@ -1,16 +1,15 @@
 """Analogy: inference that knows how far it may be trusted.
 
 Several candidates predict p(.|s,a) of every pair from the others (`gim.inference.candidates`). Each
-is judged on whole pairs that were held out, by the unbiased estimate of ||p - q||^2
-
-    tau2 = (sum N^2 - n) / (n (n - 1)) - 2 p_hat.q + q.q,
-
-averaged over the pairs met twice at least. The winner becomes pseudo-counts of weight
+is judged on whole pairs that were held out, by the unbiased estimate tau2 of ||p - q||^2
+(`gim.inference.judging`). The best becomes pseudo-counts of weight
 
     n0 = (1 - sum p^2) / tau2,
 
 the visits after which the noise of counting is as large as the error of the prediction: data take
-over as they come. If no candidate beats knowing nothing, nothing is inferred.
+over as they come. The error is that of pairs with as much evidence around them. If no candidate
+beats knowing nothing, nothing is inferred, and likewise where nothing is random: there one visit
+says all.
 """
 
 from __future__ import annotations
@@ -19,20 +18,36 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
 from gim.inference.belief import dense
-from gim.inference.candidates import Candidate, Data, candidates, valid
-from gim.model.counts import Counts, transitions
-from gim.params import Within
+from gim.inference.candidates import Candidate, candidates
+from gim.inference.exam import Exam
+from gim.inference.judging import Judges, Strata
+from gim.inference.reuse import PARTS, Spliced, of_model, spliced
+from gim.inference.rewards import infer_rewards
+from gim.model.counts import DENSE_LIMIT, Counts, transitions
+from gim.model.learned import LearnedModel
+from gim.params import OneOf, Within
+
+FAMILIES = {  # the candidates that a word stands for, by how their names begin
+    "all": ("",),
+    "marginal": ("marginal",),
+    "means": ("marginal", "state", "action", "additive"),
+    "matrices": ("marginal", "matrices"),
+}
 
 
-class Judged(NamedTuple):
-    """How well a candidate predicts pairs that it has not seen."""
+class Inferred(NamedTuple):
+    """The winner, and what its judges saw."""
 
-    tau2: float  # mean estimate of ||p - q||^2
-    error: float  # its standard error
+    name: str
+    q: Floats  # [S, A, S] its prediction for every pair
+    n0: Floats  # [S, A] visits that it is worth
+    tau2: float  # mean estimate of ||p - q||^2 over the judges
+    judges: Judges
+    held: Floats  # [K, S] what it said of each judge without having seen it
+    strata: Strata
 
 
 @dataclass(frozen=True)
@@ -40,66 +55,71 @@ class Analogy(Inference):
     """The candidate that predicts held-out pairs best, worth as many visits as it deserves."""
 
     folds: Annotated[int, Within(2), "parts in which pairs are held out"] = 4
-    ridge: Annotated[float, Within(0), "visits that shrinkage within a candidate is worth"] = 2.0
+    ridge: Annotated[float, Within(0), "visits that shrinkage is worth before data say more"] = 2.0
     most: Annotated[float, Within(0), "the most visits that a prediction is worth"] = 200.0
+    candidates: Annotated[str, OneOf(*FAMILIES), "who may predict"] = "all"
 
     retry: ClassVar[float] = 1.5
+    reuses: ClassVar[bool] = True
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
-        S, A = counts.n.shape
+        exam = self._exam(counts, frame, rng)
+        if exam is None:
+            return no_prior(*counts.n.shape)
+        r, r_n0 = infer_rewards(counts, exam, self.most)
+        prior = no_prior(*counts.n.shape)._replace(r=r, r_n0=r_n0)
+        found = self._choose(exam, frame)
+        return prior if found is None else prior._replace(q=found.q, n0=found.n0)
+
+    def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
+        """What is said of transitions, with its reasons; None if nothing can be said."""
+        exam = self._exam(counts, frame, rng)
+        return None if exam is None else self._choose(exam, frame)
+
+    def _exam(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Exam | None:
+        """The counts as an exam; None if there are too few judges, or too many counts."""
         playable = frame.available & ~frame.terminal[:, None]
-        N = dense(transitions(counts), (S, A))
         n = np.where(playable, counts.n, 0).astype(np.float64)
-        judges = n >= 2
-        if judges.sum() < 2 * self.folds:
-            return no_prior(S, A)
-        fold = np.full((S, A), -1)
-        fold[judges] = rng.permutation(int(judges.sum())) % self.folds
-        known = candidates(S, A)
-        judged = {name: self.judge(known[name], N, n, playable, fold) for name in known}
-        uniform = _estimate(N, n, judges, np.full(N.shape, 1.0 / S))
-        best = min(judged, key=lambda name: judged[name].tau2)
-        tau2 = max(judged[best].tau2, judged[best].error)
-        if tau2 >= uniform.tau2:
-            return no_prior(S, A)
-        q = valid(known[best](Data(N, n, playable, self.ridge)), playable)
-        noise = 1.0 - _mean(_squares(N, n)[judges], _weights(n)[judges])[0]
-        n0 = np.where(playable, min(self.most, max(noise, 0.0) / tau2), 0.0)
-        return Prior(q, n0, np.zeros((S, A)), np.zeros((S, A)))
+        if 2 * self.folds > (n >= 2).sum() or n.size * len(n) > DENSE_LIMIT:
+            return None
+        N = dense(transitions(counts), counts.n.shape)
+        return Exam(N, n, playable, self.folds, self.ridge, rng)
 
-    def judge(
-        self, predict: Candidate, N: Floats, n: Floats, playable: NDArray[np.bool_], fold: NDArray
-    ) -> Judged:
-        """Predict each fold from the others."""
-        q = np.zeros(N.shape)
-        for k in range(self.folds):
-            out = fold == k
-            data = Data(N, np.where(out, 0.0, n), playable, self.ridge)
-            q[out] = valid(predict(data)[out][None], np.ones((1, int(out.sum())), bool))[0]
-        return _estimate(N, n, fold >= 0, q)
+    def _choose(self, exam: Exam, frame: Frame) -> Inferred | None:
+        judges, S = exam.judges, exam.N.shape[2]
+        noise = 1.0 - exam.score(judges.squares())[0]
+        if noise <= 0:
+            return None
+        known = self._candidates(*exam.n.shape)
+        held = exam.held(known)
+        tau2 = {name: exam.score(judges.distances(q)) for name, q in held.items()}
+        best = min(tau2, key=lambda name: tau2[name])
+        said = Spliced(held[best], exam.everything(known[best]))
+        if frame.model is not None:
+            best, said = self._reuse(exam, frame.model, best, said)
+        errors = judges.distances(said.held)
+        uniform = exam.score(judges.distances(np.full(judges.N.shape, 1.0 / S)))[0]
+        if max(exam.score(errors)) >= uniform:
+            return None
+        strata = Strata(exam.n, judges)
+        worth = noise / np.maximum(np.maximum(*strata.means(errors)), 1e-300)
+        n0 = np.where(exam.playable, np.minimum(self.most, worth), 0.0)
+        return Inferred(best, said.q, n0, exam.score(errors)[0], judges, said.held, strata)
 
+    def _candidates(self, S: int, A: int) -> dict[str, Candidate]:
+        family = FAMILIES[self.candidates]
+        return {name: each for name, each in candidates(S, A).items() if name.startswith(family)}
 
-def _squares(N: Floats, n: Floats) -> Floats:
-    """The unbiased estimate of sum p^2 for pairs met twice at least."""
-    pairs = np.maximum(n * (n - 1.0), 1.0)
-    return ((N**2).sum(axis=2) - n) / pairs
-
-
-def _weights(n: Floats) -> Floats:
-    """Weights of pairs in a mean: the noise of few visits counts less, many visits are alike."""
-    return (n - 1.0) / (n + 4.0)
-
-
-def _estimate(N: Floats, n: Floats, judges: NDArray[np.bool_], q: Floats) -> Judged:
-    p_hat = N[judges] / n[judges][:, None]
-    q = q[judges]
-    tau2 = _squares(N, n)[judges] - 2 * (p_hat * q).sum(axis=1) + (q**2).sum(axis=1)
-    return Judged(*_mean(tau2, _weights(n)[judges]))
-
-
-def _mean(values: Floats, weights: Floats) -> tuple[float, float]:
-    """Weighted mean and its standard error."""
-    share = weights / weights.sum()
-    mean = float(share @ values)
-    return mean, float(np.sqrt((share**2) @ (values - mean) ** 2))
+    def _reuse(
+        self, exam: Exam, learned: LearnedModel, best: str, said: Spliced
+    ) -> tuple[str, Spliced]:
+        """The best of this task's own candidate, the model, and the two put together."""
+        model = of_model(learned, exam)
+        offers = {best: said, "model": model}
+        offers |= {name: spliced(model, said, exam, axis) for name, axis in PARTS.items()}
+        score = {
+            name: exam.score(exam.judges.distances(each.held)) for name, each in offers.items()
+        }
+        best = min(score, key=lambda name: score[name])
+        return best, offers[best]

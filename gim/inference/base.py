@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gim.agent import snake
 from gim.model.counts import Counts
+from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
 
@@ -38,6 +39,7 @@ class Frame(NamedTuple):
     available: NDArray[np.bool_]  # [S, A] pairs that can be played
     terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
     reward_range: tuple[float, float]  # of r(s,a)
+    model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
 
 
 class Prior(NamedTuple):
@@ -54,6 +56,7 @@ class Inference(Params):
     """Base of all inferences: the fields are the parameters, a call infers."""
 
     retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
+    reuses: ClassVar[bool] = False  # whether it judges a model learned elsewhere by itself
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

@@ -60,10 +60,11 @@ class Evidence(NamedTuple):
 
 
 def new_belief(task: Task, infer: Any) -> Belief:
-    """Nothing seen, or what a model learned elsewhere stands for."""
+    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
-    counts = new_counts(S, A) if task.prior is None else counts_of(task.prior)
-    terminal = np.zeros(S, bool) if task.prior is None else task.prior.terminal.copy()
+    trusted = None if infer is not None and infer.reuses else task.prior
+    counts = new_counts(S, A) if trusted is None else counts_of(trusted)
+    terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
     never = np.iinfo(np.int64).max
     schedule = np.array([counts.n.sum(), never if infer is None else task.H])
     return Belief(counts, terminal, no_prior(*((0, 0) if infer is None else (S, A))), schedule)
@@ -95,7 +96,7 @@ def infer_when_due(
     """Infer anew if it is time; False if it is not, or if there is nothing to say as before."""
     if infer is None or belief.schedule[VISITS] < belief.schedule[NEXT]:
         return False
-    frame = Frame(mind.task.available, belief.terminal, reward_range)
+    frame = Frame(mind.task.available, belief.terminal, reward_range, mind.task.prior)
     with mind.timed("inferring"):
         new = infer(belief.counts, frame, mind.rng)
     spoke = _speaks(belief.prior)
@@ -132,7 +133,7 @@ def evidence(belief: Belief) -> Evidence:
     """Counts plus prior; without a prior it is the counts, nothing is copied but n."""
     counts, prior = belief.counts, belief.prior
     N, n = transitions(counts), counts.n.astype(np.float64)
-    if not prior.n0.size:
+    if not _speaks(prior):
         return Evidence(N, n, counts.R, counts.R2, n)
     return Evidence(
         N=dense(N, n.shape) + prior.n0[:, :, None] * prior.q,

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.model.completion.base import Completion
@@ -47,9 +48,16 @@ def rehearse(
     return Rehearsal(*np.mean(rows, axis=0).tolist())
 
 
-def _once(
-    mdp: TabularMDP, completion: Completion, rng: np.random.Generator, m: int, rho: float
-) -> tuple[float, ...]:
+class Sampled(NamedTuple):
+    """What might have been counted."""
+
+    everything: Counts  # m samples of each pair
+    counts: Counts  # the same without the unknown pairs
+    unknown: NDArray[np.bool_]  # [S, A]
+
+
+def sample(mdp: TabularMDP, rng: np.random.Generator, m: int, rho: float) -> Sampled:
+    """Give m samples to each of a share rho of the pairs, none to the others."""
     truth = mdp.to_dense().transitions
     playable = mdp.available & ~mdp.terminal[:, None]
     pairs = np.argwhere(playable)
@@ -60,8 +68,18 @@ def _once(
     counts = everything._replace(
         n=np.where(unknown, 0, everything.n),
         R=np.where(unknown, 0.0, everything.R),
+        R2=np.where(unknown, 0.0, everything.R2),
         next=np.where(unknown[:, :, None], 0, everything.next.reshape(truth.shape)).ravel(),
     )
+    return Sampled(everything, counts, unknown)
+
+
+def _once(
+    mdp: TabularMDP, completion: Completion, rng: np.random.Generator, m: int, rho: float
+) -> tuple[float, ...]:
+    truth = mdp.to_dense().transitions
+    playable = mdp.available & ~mdp.terminal[:, None]
+    everything, counts, unknown = sample(mdp, rng, m, rho)
     P, r = _completed(mdp, counts, completion, m, rng)
     known = playable & ~unknown
     guesses = {"l1": P[unknown]}
@@ -87,7 +105,8 @@ def _sampled(
     N = np.zeros(truth.shape)
     N[playable] = rng.multinomial(m, truth[playable] / truth[playable].sum(1, keepdims=True))
     n = m * playable.astype(np.int64)
-    return counts._replace(n=n, R=n * mdp.rewards, next=N.ravel(), keys=np.zeros(0, np.int64))
+    R, R2 = n * mdp.rewards, n * mdp.rewards**2
+    return counts._replace(n=n, R=R, R2=R2, next=N.ravel(), keys=np.zeros(0, np.int64))
 
 
 def _completed(

@@ -1,0 +1,206 @@
+"""Certificates: for each pair a bound on the model's error, which holds for a share of the pairs.
+
+The bounds are those of `gim.inference.bounds`: they rest on the errors that held-out pairs show.
+Planning needs them for f = V_{h+1}, the value that the model's own plan expects.
+
+A bound on the loss of the plan follows by induction: with bounds b(f) for the functions at hand,
+
+    L_h = r + p~ L_{h+1} - b(L_{h+1})  under the plan,
+    U_h = max over a of r + p~ U_{h+1} + b(U_{h+1})
+
+enclose the plan's true value and the optimum, and the loss is at most U - L. A plan seeks out what
+is overestimated, so these are the bounds that hold everywhere at once, not for a share of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gim.agent import Task
+from gim.inference.analogy import Analogy
+from gim.inference.base import Floats, Frame
+from gim.inference.bounds import ROUNDING, Bounds, rewards_within
+from gim.inference.judging import Mask
+from gim.mdp import TabularMDP
+from gim.model.counts import Counts
+from gim.model.rewards import most_to_come, reward_range
+
+
+class Coverage(NamedTuple):
+    """How a certificate does: shares of the inferred pairs (and steps)."""
+
+    inferred: int  # pairs
+    value: float  # share whose |(p - p~).V| is within its bound
+    l1: float  # share whose ||p - p~||_1 is
+    loss: float  # what the plan really loses of the optimal return
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """Bounds on the error of a learned model, pair by pair; see `gim.certify`.
+
+    Attributes:
+        share: of the inferred pairs for which each kind of bound holds, and the probability with
+            which those on returns do.
+        candidate: what the inferred pairs were predicted by; None: nothing was inferred.
+        P: [S, A, S] the model, p~.
+        inferred: [S, A] pairs met no more often than their prediction is worth.
+        value: [H - 1, S, A] bounds on |(p - p~).V_{h+1}|, with V [H + 1, S] the model's own values.
+        span: [H - 1] largest V_{h+1} less the least: a bound as large is vacuous.
+        l1: [S, A] bounds on ||p - p~||_1; 2 is vacuous.
+        policy: [H, S] the model's plan.
+        lower, upper: bounds on the return of that plan, and on that of the best.
+        trivial: what the plan expects above the least possible return: it may always lose that.
+    """
+
+    share: float
+    candidate: str | None
+    P: Floats
+    inferred: Mask
+    value: Floats
+    V: Floats
+    span: Floats
+    l1: Floats
+    policy: Any
+    lower: float
+    upper: float
+    trivial: float
+
+    @property
+    def loss(self) -> float:
+        """The most that the plan loses of the optimal return."""
+        return self.upper - self.lower
+
+    @property
+    def loss_vacuous(self) -> bool:
+        """Whether the plan may lose all that it expects, for all that is known."""
+        return self.loss >= self.trivial * (1 - ROUNDING)
+
+    @property
+    def vacuous(self) -> float:
+        """Share of the bounds on |(p - p~).V| of inferred pairs that say nothing."""
+        useless = self.value >= self.span[:, None, None] * (1 - ROUNDING)
+        return _share(useless[:, self.inferred])
+
+    @property
+    def l1_vacuous(self) -> float:
+        """Share of the bounds on ||p - p~||_1 of inferred pairs that say nothing."""
+        return _share(self.l1[self.inferred] >= 2 * (1 - ROUNDING))
+
+    def against(self, truth: TabularMDP) -> Coverage:
+        """Compare with the truth: how often the bounds hold."""
+        off = truth.to_dense().transitions - self.P
+        errors = np.abs(off @ self.V[1:-1].T).transpose(2, 0, 1)
+        room = ROUNDING * (1 + np.abs(self.V).max())
+        return Coverage(
+            inferred=int(self.inferred.sum()),
+            value=_share((errors <= self.value + room)[:, self.inferred]),
+            l1=_share((np.abs(off).sum(axis=2) <= self.l1 + ROUNDING)[self.inferred]),
+            loss=truth.optimal_return() - truth.policy_return(self.policy),
+        )
+
+    def __str__(self) -> str:
+        count = int(self.inferred.sum())
+        if self.candidate is None:
+            return f"no pair is inferred; {count} were never met, of which nothing can be said"
+        loss = "maybe all" if self.loss_vacuous else f"at most {self.loss:.4g}"
+        return (
+            f"{count} pairs inferred (by {self.candidate}); bounds hold for {100 * self.share:g} % "
+            f"and are vacuous for {100 * self.vacuous:.0f} % (values), "
+            f"{100 * self.l1_vacuous:.0f} % (L1); loss of the plan: {loss}"
+        )
+
+
+def _share(found: Any) -> float:
+    return float(np.mean(found)) if np.size(found) else np.nan
+
+
+def certify(run: Any, share: float = 0.9, infer: Analogy | None = None) -> Certificate:
+    """Certify what a run has learned, from all that it has counted by now.
+
+    Args:
+        run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`.
+        share: of the inferred pairs for which the bounds shall hold.
+        infer: what infers; the agent's own analogy unless given, or the default one.
+
+    Example:
+        >>> import gim
+        >>> run = gim.run("analogist", "shared_factors:S=20,A=20", episodes=500)
+        >>> certificate = gim.certify(run)
+        >>> certificate.against(run.mdp).value >= certificate.share
+        True
+    """
+    if not 0 < share < 1:
+        raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
+    memory, own = run.memory, getattr(run.agent, "infer", None)
+    belief = getattr(memory, "belief", memory)
+    if not hasattr(belief, "counts"):
+        raise ValueError(f"{run.agent} counts no transitions: there is no model to certify")
+    if infer is None:
+        infer = own if isinstance(own, Analogy) else Analogy()
+    ends = belief.terminal if hasattr(belief, "terminal") else belief.known.terminal
+    limits = (getattr(run.agent, "r_min", None), getattr(run.agent, "r_max", None))
+    frame = Frame(run.task.available, ends, reward_range(run.task, *limits))
+    rng = np.random.default_rng([run.seed, int(belief.counts.n.sum())])  # leaves the run's alone
+    return certified(belief.counts, frame, infer, run.task, share, rng)
+
+
+def certified(
+    counts: Counts,
+    frame: Frame,
+    infer: Analogy,
+    task: Task,
+    share: float,
+    rng: np.random.Generator,
+) -> Certificate:
+    """The same from counts."""
+    S, A, H = task.S, task.A, task.H
+    found = infer.infer(counts, frame, rng)
+    bounds = Bounds(counts, frame, found, share)
+    everywhere = math.log(2 * S * A * H / (1 - share))
+    low, high = rewards_within(counts, frame, everywhere)
+    middle = np.where(counts.n > 0, (low + high) / 2, low)
+    ceiling, floor = (
+        most_to_come(H, frame.reward_range[1]),
+        -most_to_come(H, -frame.reward_range[0]),
+    )
+    V, L, U = np.zeros((3, H + 1, S))
+    value, span, policy = np.zeros((H - 1, S, A)), np.zeros(H - 1), np.zeros((H, S), np.int64)
+    every = np.arange(S)
+    for h in range(H - 1, -1, -1):
+        Q = np.where(frame.available, middle + bounds.P @ V[h + 1], -np.inf)
+        policy[h] = Q.argmax(axis=1)
+        V[h] = Q.max(axis=1)
+        worst = low + bounds.P @ L[h + 1] - bounds.of(L[h + 1], everywhere)
+        best = np.where(
+            frame.available, high + bounds.P @ U[h + 1] + bounds.of(U[h + 1], everywhere), -np.inf
+        )
+        L[h] = np.maximum(worst[every, policy[h]], floor[h])
+        U[h] = np.minimum(best.max(axis=1), ceiling[h])
+        V[h, frame.terminal] = L[h, frame.terminal] = U[h, frame.terminal] = 0.0
+        if h < H - 1:
+            value[h], span[h] = bounds.of(V[h + 1]), np.ptp(V[h + 1])
+    start = start_of(task)
+    return Certificate(
+        share=share,
+        candidate=None if found is None else found.name,
+        P=bounds.P,
+        inferred=bounds.playable & (counts.n <= bounds.n0),
+        value=value,
+        V=V,
+        span=span,
+        l1=bounds.l1(),
+        policy=policy,
+        lower=float(start @ L[0]),
+        upper=float(start @ U[0]),
+        trivial=float(start @ V[0] - floor[0]),
+    )
+
+
+def start_of(task: Task) -> Floats:
+    """Where episodes begin [S]; anywhere alike if the world does not say."""
+    return task.truth.start if task.truth is not None else np.full(task.S, 1.0 / task.S)

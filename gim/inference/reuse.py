@@ -1,0 +1,61 @@
+"""Reuse: a model learned elsewhere as a candidate, trusted as far as pairs met here bear it out.
+
+The model has not seen the pairs of this task, so every pair met twice judges it. If the task has
+changed in part, it may hold for some states or actions only: `spliced` takes it there, and the best
+candidate of this task elsewhere. Which is better for a state is decided by the judges of that state
+(for a held-out pair by those of the other folds, so that its own counts have no say).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.inference.base import Floats
+from gim.inference.exam import Exam
+from gim.mdp import TabularMDP
+
+STATES, ACTIONS = 0, 1
+PARTS = {"model by state": STATES, "model by action": ACTIONS}
+
+
+class Spliced(NamedTuple):
+    """A prediction put together from two."""
+
+    held: Floats  # [K, S] of the judges, each decided without its own fold
+    q: Floats  # [S, A, S]
+
+
+def of_model(model: TabularMDP, exam: Exam) -> Spliced:
+    """What the model says, as it is; pairs that it does not have may lead anywhere."""
+    P = model.to_dense().transitions.copy()
+    P[~model.available] = 1.0 / model.S
+    return Spliced(P[exam.judges.pairs], P * exam.playable[:, :, None])
+
+
+def spliced(model: Spliced, other: Spliced, exam: Exam, axis: int) -> Spliced:
+    """The model where its judges find it the better one, by state or by action; the other else.
+
+    Where there are no judges, all judges together decide.
+    """
+    judges, fold = exam.judges, exam.fold
+    part = np.nonzero(judges.pairs)[axis]  # [K] the state (or action) of each judge
+    size = judges.pairs.shape[axis]
+    gain = judges.weights * (judges.distances(other.held) - judges.distances(model.held))
+    held = other.held.copy()
+    for k in np.unique(fold):
+        rest, here = fold != k, fold == k
+        take = _better(part[rest], gain[rest], size)[part] & here
+        held[take] = model.held[take]
+    everywhere = _better(part, gain, size)
+    pick = everywhere[:, None, None] if axis == STATES else everywhere[None, :, None]
+    return Spliced(held, np.where(pick, model.q, other.q))
+
+
+def _better(part: NDArray[np.int64], gain: Floats, size: int) -> NDArray[np.bool_]:
+    """Whether the model is better, by part [size]."""
+    total = np.bincount(part, gain, size)
+    silent = np.bincount(part, minlength=size) == 0
+    return np.where(silent, gain.sum() > 0, total > 0)

@@ -1,0 +1,326 @@
+"""Candidates: fast kernels against slow twins, exact where their class is true, and no cheating."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import gim
+from gim.inference.candidates import Data, candidates, valid
+from gim.inference.data import leading, nonzeros, outer_sum
+from gim.inference.lowrank import (
+    Dense,
+    Factor,
+    Sparse,
+    low_rank,
+    moment,
+    posterior,
+    product,
+    tucker,
+)
+from gim.inference.screening import FINALISTS, finalists
+from tests.sampled_counts import sampled
+
+CANDIDATES = candidates(40, 30)
+RIDGE = 2.0
+
+
+def counted(S=9, A=7, visits=3, seed=0):
+    """Counts of unrelated pairs, some of them never met."""
+    rng = np.random.default_rng(seed)
+    n = rng.poisson(visits, (S, A))
+    N = rng.multinomial(n, rng.dirichlet(np.full(S, 0.5), (S, A)))
+    return N.astype(float), n.astype(float)
+
+
+def random_residuals(rng, S=6, A=5, d=3, K=2):
+    n = rng.poisson(3, (S, A)).astype(float)
+    return Dense(rng.normal(size=(K, S, A, d)) * n[:, :, None], n)
+
+
+# ---------------------------------------------------------------------------- kernels and twins
+
+
+def test_nonzeros_are_those_of_pairs_that_count():
+    N, n = counted()
+    n[2, 3] = 0
+    values, columns, starts = nonzeros(N, n)
+    found = sparse.csr_array((values, columns, starts), shape=(63, 9)).toarray()
+    assert np.array_equal(found, (N * (n > 0)[:, :, None]).reshape(63, 9))
+
+
+def test_outer_sum_agrees_with_loops():
+    N, n = counted()
+    found = outer_sum(*nonzeros(N, n)[::-1], n.ravel(), 9)
+    slow = sum(np.outer(N[i], N[i]) / n[i] for i in np.ndindex(n.shape) if n[i] > 0)
+    assert np.allclose(found, slow, rtol=1e-12, atol=1e-12)
+
+
+def naive_posterior(gram, right, mean, precision):
+    """Beliefs about every item, and what they have on average: one inverse after the other."""
+    K, r, items, d = right.shape
+    x, second = np.zeros(right.shape), np.zeros(gram.shape)
+    means, precisions = np.zeros(mean.shape), np.zeros(precision.shape)
+    for k in range(K):
+        for i in range(items):
+            covariance = np.linalg.inv(gram[k, :, :, i] + precision[k])
+            x[k, :, i] = covariance @ (right[k, :, i] + precision[k] @ mean[k])
+            second[k, :, :, i] = d * covariance + x[k, :, i] @ x[k, :, i].T
+        means[k] = x[k].mean(axis=1)
+        spread = (second[k].mean(axis=2) - means[k] @ means[k].T) / d
+        spread += (1e-9 * np.trace(spread) + 1e-12) * np.eye(r)
+        precisions[k] = np.linalg.inv(spread)
+    return second, x, means, precisions
+
+
+@pytest.mark.parametrize("r", [1, 2, 5])
+def test_posterior_agrees_with_inverses(r):
+    rng = np.random.default_rng(r)
+    root = rng.normal(size=(2, 7, r, r + 2))
+    gram = np.ascontiguousarray((root @ root.swapaxes(2, 3)).transpose(0, 2, 3, 1))
+    right, mean = rng.normal(size=(2, r, 7, 3)), rng.normal(size=(2, r, 3))
+    precision = np.tile(np.diag(np.arange(1.0, r + 1)), (2, 1, 1))
+    slow = naive_posterior(gram, right, mean, precision)
+    posterior(gram, right, mean, precision)
+    for fast, twin in zip((gram, right, mean, precision), slow, strict=True):
+        assert np.allclose(fast, twin, rtol=1e-8, atol=1e-10)
+
+
+def naive_low_rank(y, n, start, sweeps):
+    """The same beliefs [1, S, A, d], pair by pair."""
+    S, A, d = y.shape
+    r = start.shape[0]
+    u, spread = start.T.copy(), np.zeros((S, r, r))
+    away = start - start.mean(axis=1, keepdims=True)
+    of_u = start.mean(axis=1), np.linalg.inv(away @ away.T / S + 0.05 * np.eye(r))
+    of_v = np.zeros((r, d)), RIDGE * np.eye(r)
+    for _ in range(sweeps):
+        v, wide = np.zeros((A, r, d)), np.zeros((A, r, r))
+        for a in range(A):
+            gram = sum(n[s, a] * (np.outer(u[s], u[s]) + spread[s]) for s in range(S))
+            wide[a] = np.linalg.inv(gram + of_v[1])
+            right = sum(np.outer(u[s], y[s, a]) for s in range(S))
+            v[a] = wide[a] @ (right + of_v[1] @ of_v[0])
+        M = v.mean(axis=0)
+        T = sum((v[a] - M) @ (v[a] - M).T / d + wide[a] for a in range(A)) / A
+        of_v = M, np.linalg.inv(T + (1e-9 * np.trace(T) + 1e-12) * np.eye(r))
+        for s in range(S):
+            gram = sum(n[s, a] * (v[a] @ v[a].T + d * wide[a]) for a in range(A))
+            spread[s] = np.linalg.inv(gram + of_u[1])
+            right = sum(v[a] @ y[s, a] for a in range(A))
+            u[s] = spread[s] @ (right + of_u[1] @ of_u[0])
+        m = u.mean(axis=0)
+        C = sum(np.outer(u[s] - m, u[s] - m) + spread[s] for s in range(S)) / S
+        of_u = m, np.linalg.inv(C + (1e-9 * np.trace(C) + 1e-12) * np.eye(r))
+    moments = np.zeros((d, d))
+    for s, a in np.ndindex(S, A):
+        second = np.outer(u[s], u[s]) + spread[s]
+        moments += n[s, a] * (v[a].T @ second @ v[a] + (second * wide[a]).sum() * np.eye(d))
+    return np.einsum("sr,ard->sad", u, v), moments
+
+
+def test_low_rank_agrees_with_loops():
+    rng = np.random.default_rng(2)
+    y = random_residuals(rng, K=1)
+    start = rng.normal(size=(1, 2, 6))
+    u, v = low_rank(y, start, RIDGE, sweeps=4)
+    slow, moments = naive_low_rank(y.y[0], y.n, start[0], sweeps=4)
+    assert np.allclose(product(u, v), slow, rtol=1e-8, atol=1e-10)
+    assert np.allclose(moment(u, v, y.n), moments, rtol=1e-8, atol=1e-10)
+
+
+def test_many_factorisations_at_once_are_those_one_by_one():
+    rng = np.random.default_rng(3)
+    y, start = random_residuals(rng, K=3), rng.normal(size=(3, 2, 6))
+    u, v = low_rank(y, start, RIDGE)
+    for k in range(3):
+        alone = low_rank(Dense(y.y[k : k + 1], y.n), start[k : k + 1], RIDGE)
+        one = product(Factor(u.mean[k : k + 1], u.second), Factor(v.mean[k : k + 1], v.second))
+        assert np.allclose(one, product(*alone), rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["state", "action"])
+def test_sparse_residuals_are_the_dense_ones(mode):
+    N, n = counted()
+    data = Data(N, n, n >= 0)
+    found, scale = data.everywhere(mode)
+    assert isinstance(found, Sparse)
+    y = (N - n[:, :, None] * data.mu) / scale
+    y, n = (y, n) if mode == "state" else (y.transpose(1, 0, 2), n.T)
+    start = np.random.default_rng(0).normal(size=(1, 2, len(n)))
+    twin = low_rank(Dense(np.ascontiguousarray(y)[None], n), start, RIDGE)
+    assert np.allclose(
+        product(*low_rank(found, start, RIDGE)), product(*twin), rtol=1e-8, atol=1e-10
+    )
+
+
+def test_the_core_is_that_of_least_squares():
+    rng = np.random.default_rng(4)
+    y = random_residuals(rng, K=1)
+    u, b = rng.normal(size=(1, 2, 6)), rng.normal(size=(1, 2, 5))
+    w, second = tucker(y, (u, b), RIDGE, sweeps=0)
+    pairs = np.einsum("rs,qa->sarq", u[0], b[0]).reshape(-1, 4)
+    weighted = pairs * y.n.reshape(-1, 1)
+    gram = pairs.T @ weighted
+    core = np.linalg.solve(gram + RIDGE * np.eye(4), pairs.T @ y.y.reshape(-1, 3))
+    assert np.allclose(w.reshape(-1, 3), pairs @ core, rtol=1e-10, atol=1e-12)
+    assert np.allclose(second, core.T @ gram @ core, rtol=1e-10)
+
+
+def test_leading_vectors_of_wide_and_tall_are_those_of_the_svd():
+    rng = np.random.default_rng(5)
+    for shape in ((6, 30), (30, 6)):
+        guess = rng.normal(size=shape)
+        U = np.linalg.svd(guess, full_matrices=False)[0][:, :3]
+        assert np.allclose(np.abs(leading(guess)[:3] @ U), np.eye(3), atol=1e-8)
+
+
+# ------------------------------------------------------------------------- exact on their own class
+
+S, A = 40, 30
+
+
+def of_kind(kind, rng):
+    """Dynamics p [S, A, S] that are exactly of the class of a candidate."""
+    next_states = rng.dirichlet(np.full(S, 0.1), 3)  # [K, S]
+
+    def mixing(*shape):
+        return rng.dirichlet(np.full(shape[-1], 0.3), shape[:-1])
+
+    if kind == "marginal":
+        return np.broadcast_to(next_states[0], (S, A, S))
+    if kind == "state":
+        return np.broadcast_to((mixing(S, 3) @ next_states)[:, None], (S, A, S))
+    if kind == "action":
+        return np.broadcast_to((mixing(A, 3) @ next_states)[None], (S, A, S))
+    if kind == "additive":
+        return 0.5 * (of_kind("state", rng) + of_kind("action", rng))
+    if kind == "state(2,":
+        return np.einsum("sj,ajk,kt->sat", mixing(S, 2), mixing(A, 2, 3), next_states)
+    if kind == "action(2,":
+        return np.einsum("aj,sjk,kt->sat", mixing(A, 2), mixing(S, 2, 3), next_states)
+    if kind == "tucker(2":
+        core = mixing(2, 2, 3)
+        return np.einsum("sj,ai,jik,kt->sat", mixing(S, 2), mixing(A, 2), core, next_states)
+    assert kind == "matrices(1)"
+    sign, away = np.tile([1.0, -1.0], S // 2), rng.uniform(-1, 1, (2, S // 2, S))
+    each = np.einsum("ks,ka->ska", *(away[0], away[1, :, :A]))  # one rank-1 matrix for two states
+    return 1 / S + np.repeat(each, 2, axis=1).transpose(0, 2, 1) * sign / S
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "marginal",
+        "state",
+        "action",
+        "additive",
+        "state(2,",
+        "action(2,",
+        "tucker(2",
+        "matrices(1)",
+    ],
+)
+def test_noiseless_counts_of_its_own_class_are_recovered(kind):
+    rng = np.random.default_rng(6)
+    p = of_kind(kind, rng)
+    n = np.where(rng.random((S, A)) < 0.6, 1e5, 0.0)
+    data = Data(p * n[:, :, None], n, n >= 0)
+    trivial = max(((p - data.mu) ** 2).sum(axis=2).mean(), 1e-9)
+    exact = "(" in kind or kind == "additive"
+    for name, predict in CANDIDATES.items():
+        if name.startswith(kind) if exact else name == kind:
+            error = ((predict(data, n == 0) - p[n == 0]) ** 2).sum(axis=1).mean()
+            assert error < 0.005 * trivial, name
+
+
+def test_shrinkage_is_that_of_the_data():
+    # Pairs that have nothing in common: means by state or action say no more than the marginal.
+    N, n = counted(S=30, A=30, visits=3)
+    data = Data(N, n, n >= 0)
+    for name in ("state", "action", "additive"):
+        assert ((CANDIDATES[name](data) - data.mu) ** 2).sum(axis=2).mean() < 2e-3
+
+
+@pytest.mark.parametrize("visits", [3, 10])
+def test_low_rank_is_far_better_than_any_mean_where_states_share_factors(visits):
+    mdp = gim.make("shared_factors", S=50, A=40, J=2, K=5, seed=1)
+    _, N, n = sampled(mdp, visits, seed=1)
+    data = Data(N, n, mdp.available)
+    error = {
+        name: ((valid(predict(data), mdp.available) - mdp.transitions) ** 2).sum(axis=2).mean()
+        for name, predict in candidates(50, 40).items()
+        if name in ("marginal", "state", "action", "additive", "state(2,4)")
+    }
+    least = error.pop("state(2,4)")
+    assert least < {3: 0.3, 10: 0.1}[visits] * min(error.values())
+
+
+# --------------------------------------------------------------------------------- no cheating
+
+
+@pytest.mark.parametrize("name", CANDIDATES)
+def test_every_candidate_gives_distributions_and_uses_the_others_only(name):
+    predict = CANDIDATES[name]
+    N, n = counted(S=18, A=10, visits=4)
+    out = np.zeros(n.shape, bool)
+    out[2, 3], out[5, 1], out[:, 9] = True, True, True  # an action that was never played, too
+    data = Data(N, np.where(out, 0.0, n), n >= 0)
+    q = valid(predict(data), n >= 0)
+    assert np.allclose(q.sum(axis=2), 1)
+    assert q.min() >= 0
+    changed = np.where(out[:, :, None], np.roll(N, 1, axis=2) + 5, N)
+    again = Data(changed, np.where(out, 0.0, n), n >= 0)
+    assert np.array_equal(q, valid(predict(again), n >= 0))  # held-out pairs leave no trace
+    assert np.allclose(predict(data, out), predict(data)[out], rtol=1e-12, atol=1e-14)
+    rows = sparse.csr_array(N.reshape(-1, 18))
+    assert np.array_equal(q, valid(predict(Data(rows, np.where(out, 0.0, n), n >= 0)), n >= 0))
+
+
+@pytest.mark.parametrize("size", [(2, 1), (3, 2), (6, 2), (16, 4), (130, 3)])
+def test_candidates_stand_any_size_and_any_counts(size):
+    found = candidates(*size)
+    assert 4 <= len(found) <= 24
+    N, n = counted(*size, visits=2)
+    once = N * (np.cumsum(N, axis=2) <= 1)
+    few = np.zeros(n.shape)
+    few[0, 0] = n[0, 0]
+    for counts in ((N, n), (N, 0 * n), (N, few), (once, once.sum(axis=2)), (N * 1e6, n * 1e6)):
+        data = Data(*counts, n >= 0)
+        for name, predict in found.items():
+            q = valid(predict(data), n >= 0)
+            assert np.allclose(q.sum(axis=2), 1), name
+
+
+def test_unavailable_pairs_are_not_predicted_and_do_not_count():
+    N, n = counted(visits=5)
+    available = np.ones(n.shape, bool)
+    available[4] = False
+    predict = CANDIDATES["additive"]
+    q = valid(predict(Data(N, n, available)), available)
+    assert not q[4].any()
+    N[4] = 7.0
+    assert np.array_equal(q, valid(predict(Data(N, n, available)), available))
+
+
+# ------------------------------------------------------------------------------------ screening
+
+
+def test_finalists_are_those_not_clearly_behind():
+    rng = np.random.default_rng(7)
+    hard = rng.normal(0, 10, 400)  # pairs differ much more than candidates do
+    errors = {"far": hard + 1 + rng.normal(0, 0.1, 400), "best": hard}
+    errors["near"] = hard + 0.005 + rng.normal(0, 0.1, 400)
+    assert finalists(errors, np.ones(400)) == ["best", "near"]
+    # A judge without weight has no say.
+    errors["far"][1:] = hard[1:] - 1
+    weights = np.zeros(400)
+    weights[0] = 1.0
+    errors["far"][0] = hard[0] + 1
+    assert finalists(errors, weights)[0] == "best"
+
+
+def test_finalists_are_few_and_include_equals():
+    errors = {str(i): np.ones(5) for i in range(20)}
+    assert finalists(errors, np.ones(5)) == [str(i) for i in range(FINALISTS)]

@@ -1,0 +1,146 @@
+"""Reuse: a model of another task is trusted where it holds, and rewards by analogy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gim
+from gim.inference.analogy import Analogy
+from gim.inference.exam import Exam
+from gim.inference.reuse import ACTIONS, STATES, Spliced, of_model, spliced
+from gim.inference.rewards import infer_rewards
+from gim.model.counts import new_counts
+from gim.model.learned import LearnedModel
+from tests.sampled_counts import frame_of, sampled
+
+
+def model_of(mdp, visits=1000):
+    """A model that was learned perfectly."""
+    n = np.full((mdp.S, mdp.A), visits)
+    return LearnedModel(mdp.transitions, mdp.rewards, horizon=mdp.horizon, visits=n, known=n > 0)
+
+
+def task(seed=5, S=20, A=12):
+    return gim.make("mixtures", S=S, A=A, rank=min(S, A, 10), rewards="state", seed=seed)
+
+
+def changed(mdp, states=(), actions=(), seed=9):
+    """The same with other dynamics in these states and actions."""
+    rng = np.random.default_rng(seed)
+    P = mdp.transitions.copy()
+    new = rng.dirichlet(np.full(mdp.S, 0.3), P.shape[:2])
+    P[list(states)] = new[list(states)]
+    P[:, list(actions)] = new[:, list(actions)]
+    return mdp.with_(transitions=P)
+
+
+def inferred(mdp, model, visits=4):
+    counts, _, _ = sampled(mdp, visits)
+    return Analogy().infer(counts, frame_of(mdp)._replace(model=model), np.random.default_rng(0))
+
+
+def test_a_model_that_holds_is_taken_and_worth_much():
+    mdp = task()
+    found = inferred(mdp, model_of(mdp))
+    assert found.name == "model"
+    assert np.allclose(found.q, mdp.transitions)
+    assert found.n0.min() > 20
+
+
+def test_a_model_that_does_not_hold_is_left():
+    mdp, other = task(5), task(6)
+    with_model, without = inferred(mdp, model_of(other)), inferred(mdp, None)
+    assert with_model.name == without.name
+    assert np.array_equal(with_model.n0, without.n0)
+
+
+@pytest.mark.parametrize(
+    ("name", "parts"),
+    [("model by state", {"states": range(8)}), ("model by action", {"actions": range(5)})],
+)
+def test_a_model_that_holds_in_part_is_taken_there(name, parts):
+    mdp = task()
+    now = changed(mdp, **parts)
+    found = inferred(now, model_of(mdp))
+    assert found.name == name
+    same = np.isclose(found.q, mdp.transitions).all(axis=2)
+    part = slice(0, 8) if "states" in parts else (slice(None), slice(0, 5))
+    where = np.zeros(same.shape, bool)
+    where[part] = True
+    assert same[~where].mean() > 0.9
+    assert same[where].mean() < 0.2
+
+
+@pytest.mark.parametrize("axis", [STATES, ACTIONS])
+def test_a_held_out_pair_has_no_say_in_its_own_splice(axis):
+    mdp = task(S=6, A=5)
+    _, N, n = sampled(mdp, 6)
+
+    def cut(N):
+        exam = Exam(N, n, mdp.available, 4, 2.0, np.random.default_rng(0))
+        model = of_model(model_of(mdp), exam)
+        other = Spliced(np.full(model.held.shape, 1 / 6), np.full(model.q.shape, 1 / 6))
+        return exam, spliced(model, other, exam, axis)
+
+    exam, before = cut(N)
+    assert len(exam.fold) > 20
+    for K, (s, a) in enumerate(np.argwhere(exam.judges.pairs)):
+        spoiled = N.copy()
+        spoiled[s, a] = np.roll(spoiled[s, a], 1)
+        assert np.array_equal(cut(spoiled)[1].held[K], before.held[K])
+
+
+def test_reuse_pays_and_does_no_harm():
+    mdp = task(seed=11)
+    past = model_of(mdp)
+    now = changed(mdp, states=range(6))
+    alone, told, misled = (
+        gim.run("analogist", now, episodes=400, seeds=range(3), prior=prior).score
+        for prior in (None, past, model_of(task(seed=30)))
+    )
+    assert told > alone + 0.02
+    assert misled > alone - 0.03
+
+
+def test_a_resumed_run_still_has_its_model(tmp_path):
+    mdp = task(S=8, A=6)
+    whole = gim.run("analogist", mdp, 200, seed=1, prior=model_of(mdp))
+    half = gim.launch.prepare(gim.Analogist(), mdp, 200, 1, prior=model_of(mdp)).pause_at(700)
+    half.save(tmp_path / "half.npz")
+    assert np.array_equal(gim.run(resume=tmp_path / "half.npz").returns, whole.returns)
+
+
+# -- rewards
+
+
+def rewarded(S, A, level, noise, seed=0):
+    """Counts of six visits a pair with normal rewards about level [S, A]; one pair never met."""
+    rng = np.random.default_rng(seed)
+    counts = new_counts(S, A)
+    draws = level[:, :, None] + noise * rng.normal(size=(S, A, 6))
+    counts.n[:], counts.R[:], counts.R2[:] = 6, draws.sum(axis=2), (draws**2).sum(axis=2)
+    counts.n[0, 0] = counts.R[0, 0] = counts.R2[0, 0] = 0
+    N = np.zeros((S, A, S))
+    N[..., 0] = counts.n
+    exam = Exam(N, counts.n * 1.0, np.ones((S, A), bool), 4, 2.0, rng)
+    return counts, exam
+
+
+def test_noisy_rewards_of_a_state_are_shared_but_unseen_ones_stay_open():
+    level = np.repeat(np.arange(10.0)[:, None], 8, axis=1)
+    counts, exam = rewarded(10, 8, level, 3.0)
+    r, r_n0 = infer_rewards(counts, exam, 200.0)
+    assert r_n0[0, 0] == 0
+    assert r_n0.max() > 6  # worth more than a pair's own six visits
+    own = np.abs(counts.R / np.maximum(counts.n, 1) - level)[1:].mean()
+    assert np.abs(r - level)[1:].mean() < 0.6 * own
+
+
+def test_unrelated_rewards_get_little_weight_and_certain_ones_none():
+    rng = np.random.default_rng(2)
+    level = rng.normal(scale=5, size=(10, 8))
+    counts, exam = rewarded(10, 8, level, 1.0)
+    assert infer_rewards(counts, exam, 200.0)[1].max() < 0.2
+    counts, exam = rewarded(10, 8, level, 0.0)
+    assert not infer_rewards(counts, exam, 200.0)[1].any()
