@@ -23,6 +23,7 @@ from gim.agent import agents
 EPISODES = {"synthetic": 10_000, "gridworld": 10_000, "casinoland": 5_000, "riverswim": 5_000}
 DRAWN = ("synthetic", "gridworld")  # tasks that are drawn anew for each seed
 TARGETS = {
+    "analogist": (0.99, 0.985, 0.99, 0.99),
     "gim": (0.90, 0.91, 0.90, 0.97),
     "gim.authors": (0.80, 0.82, 0.88, 0.83),  # .84 / .86 / .92 / .87 less .04
     "rmax": (0.93, 0.92, 0.95, 0.97),

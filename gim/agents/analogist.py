@@ -5,7 +5,8 @@ Optimistic planning (Azar, Osband and Munos, 2017) on counts plus what is inferr
 pair have grown by a tenth. The bonus follows a rule, not a setting: along an episode bonuses add up
 as H numbers do, the errors that they stand for as independent ones, as sqrt(H); and L is there for
 a union bound that no single plan needs. With `scale` = 1 / sqrt(2 L H) the bonuses of an episode
-add up to about one standard error of its return.
+add up to about one standard error of its return. What a few visits may have missed counts as far as
+visits have differed from each other so far.
 """
 
 from __future__ import annotations
@@ -26,6 +27,6 @@ class Analogist(UCBVI, name="analogist"):
         float | None, Within(0), "times the bonus; none: 1 / sqrt(2 L H), one standard error"
     ] = None
     growth: Annotated[
-        float, Within(0), "share by which a pair's visits grow before the next plan; 0: any"
+        float, Within(0), "share by which visits of a pair grow before a plan; 0: each episode"
     ] = 0.1
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = "analogy"

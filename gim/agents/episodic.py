@@ -27,6 +27,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import hot
+from gim.model.counts import seen
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
 
@@ -38,8 +39,10 @@ class Memory(NamedTuple):
     q: NDArray[np.float64]  # [H, S, A] values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
     policy: NDArray[np.int64]  # [H, S]
-    planned: NDArray[np.float64]  # [S, A] visits that ask for a new plan: those at the last, grown
-    stale: NDArray[np.bool_]  # [1] whether a pair has come so far
+    later: NDArray[np.float64]  # [S, A] visits that ask for a new plan after the episode
+    now: NDArray[np.float64]  # [S, A] visits that ask for it at once
+    stale: NDArray[np.bool_]  # [1] whether a pair has come to ask for one later
+    surprise: NDArray[np.float64]  # [2] of visits to pairs met before: sum, and their weight
 
 
 @hot
@@ -49,20 +52,42 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 
 
 @hot
+def note_surprise(surprise: Any, counts: Any, s: int, a: int, r: float, t: int) -> None:
+    """How far a visit differs from those before it: 1 less the share that ended in t, without bias.
+
+    A reward unlike the others is a surprise, too. The k-th visit weighs 1/k: pairs met often must
+    not speak for all.
+    """
+    n = counts.n[s, a]
+    if n > 0:
+        mean = counts.R[s, a] / n
+        same = abs(r - mean) <= 1e-9 * (1.0 + abs(mean))
+        surprise[0] += (1.0 - seen(counts, s, a, t) / n if same else 1.0) / n
+        surprise[1] += 1.0 / n
+
+
+@hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Count; plan after an episode in which the visits of some pair have grown enough."""
+    """Count; ask for a plan when the visits of some pair have grown enough."""
+    note_surprise(memory.surprise, memory.belief.counts, s, a, r, t)
     full = observe(memory.belief, s, a, r, t, end)
-    if memory.belief.counts.n[s, a] >= memory.planned[s, a]:
+    n = memory.belief.counts.n[s, a]
+    if n >= memory.later[s, a]:
         memory.stale[0] = True
-    if end != GO_ON and (memory.stale[0] or due(memory.belief)):
+    if n >= memory.now[s, a] or (end != GO_ON and (memory.stale[0] or due(memory.belief))):
         return THINK
     return GROW if full else GO_ON
 
 
 class Episodic:
-    """Counts every step, plans before every episode, or before those that bring enough news."""
+    """Counts every step; plans before every episode, or with `growth` when there is news.
 
-    growth: float = 0.0  # of a pair's visits since the last plan that asks for another
+    Then the visits of some pair have grown by that share since the last plan, at the end of an
+    episode; or they have doubled, at once. In a long episode an agent would else go on for an
+    action that was promising when it was planned, and no more.
+    """
+
+    growth: float = 0.0
     r_min: float | None
     r_max: float | None
     infer: Any
@@ -85,8 +110,10 @@ class Episodic:
             q=np.zeros((H, S, A)),
             v=np.zeros((H + 1, S)),
             policy=np.zeros((H, S), np.int64),
-            planned=np.zeros((S, A)),
+            later=np.zeros((S, A)),
+            now=np.full((S, A), np.inf),
             stale=np.zeros(1, bool),
+            surprise=np.ones(2),  # as if one visit had surprised: all may be random
         )
 
     def think(self, memory: Memory, mind: Mind) -> None:
@@ -95,7 +122,9 @@ class Episodic:
         infer_when_due(memory.belief, self.infer, mind, rewards)
         with mind.timed("planning"):
             self.plan(memory, evidence(memory.belief), rewards, mind)
-        memory.planned[:] = (1.0 + self.growth) * memory.belief.counts.n
+        n = memory.belief.counts.n
+        memory.later[:] = (1.0 + self.growth) * n
+        memory.now[:] = n + np.maximum(n, 2) if self.growth > 0 else np.inf
         memory.stale[0] = False
         mind.plans += 1
 

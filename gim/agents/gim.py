@@ -2,92 +2,48 @@
 
 Explore until a share rho of all pairs is known (visited m times); complete the S+1 dynamic matrices
 from them; plan once; exploit. The comments give the lines of Algorithm 2.
+
+Beyond the paper, exploration may end after a budget of steps, an inference may predict the other
+pairs in place of completion, and learning may go on: then visits are counted to the end, the plan
+is made anew once those of some pair have doubled (at 1, 2, 4, ..., as in UCRL: Auer, Jaksch and
+Ortner, 2009) and the model inferred anew once all visits have.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.exploration.base import explorations
-from gim.exploration.curious import choose, observe
-from gim.jit import bind, hot
-from gim.model.completion.base import completions
-from gim.model.counts import (
-    END,
-    STATE,
-    Counts,
-    Known,
-    count,
-    counts_of,
-    grown,
-    new_counts,
-    new_known,
-    review,
-    update_known,
+from gim.agent import Agent, Mind, Task
+from gim.agents.estimates import completed, estimated, hoped, rewards_of
+from gim.agents.two_phase import (
+    EXPLORING,
+    IDLE,
+    LAST,
+    NEVER,
+    PATIENCE,
+    REPLAN,
+    STALE,
+    Memory,
+    act,
+    learn,
+    walking,
 )
-from gim.model.dynamics import complete, filled, learned
+from gim.exploration.base import explorations
+from gim.inference.base import inferences
+from gim.inference.belief import NEXT, VISITS, Belief, due, infer_when_due, new_belief
+from gim.model.completion.base import completions
+from gim.model.counts import Known, grown, new_known, review
+from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 from gim.policies import Model, Planner, best_policy
 from gim.registry import did_you_mean
 
 PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments
-EXPLORING, IDLE, PATIENCE, WANTS_PLANS = 0, 1, 2, 3  # places in Memory.phase
-
-
-class Memory(NamedTuple):
-    """Counts and known-ness, the walk, and after exploration the model and its policy."""
-
-    counts: Counts
-    known: Known
-    walk: Any  # the exploration's own NamedTuple
-    phase: NDArray[np.int64]  # [4] exploring?, steps since an unknown pair was met, limit, plans?
-    policy: NDArray[np.int64]  # [H, S]
-    P: NDArray[np.float64]  # [S, A, S] once completed, else [0, 0, 0]
-    r: NDArray[np.float64]  # [S, A] likewise
-
-
-@hot
-def lost(idle: int) -> bool:
-    """After 64, 128, 256, ... steps without an unknown pair the way is planned anew."""
-    return idle >= 64 and idle & (idle - 1) == 0
-
-
-def act(memory: Any, s: int, h: int, rng: Any) -> Any:
-    """Lines 7-8 and 21-22: walk, or follow the policy."""
-    if memory.phase[EXPLORING]:
-        return choose(memory.walk, memory.counts, memory.known, s, rng)
-    return memory.policy[h, s]
-
-
-def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Lines 10-15: count, update the known-ness mask, and wake when enough is known."""
-    if not memory.phase[EXPLORING]:
-        return GO_ON
-    counts, known, phase = memory.counts, memory.known, memory.phase
-    full = count(counts, s, a, r, t)  # 10-13
-    phase[IDLE] = phase[IDLE] + 1 if known.mask[s, a] else 0
-    news = update_known(known, counts, s, a, t, end == TERMINATED)  # 14
-    observe(memory.walk, counts, known, s, a, t, news)
-    if news > 0 and known.pairs[0] >= known.goal[0]:  # 15
-        return THINK
-    if phase[WANTS_PLANS] and (news & (STATE + END) or lost(phase[IDLE])):
-        return THINK
-    if phase[IDLE] >= phase[PATIENCE]:
-        return THINK
-    return GROW if full else GO_ON
-
-
-@cache
-def walking(template: Any, choose: Any, observe: Any) -> Any:
-    """`act` or `learn` with a walk's own functions in it."""
-    return bind(template, "walk", inner=True, choose=choose, observe=observe)
 
 
 @dataclass(frozen=True)
@@ -112,6 +68,11 @@ class GIM(Agent, name="gim"):
     patience: Annotated[
         int | None, Within(1, None), "steps without an unknown pair that end exploration"
     ] = None
+    infer: Annotated[Any, inferences, "predicts the other pairs in place of completion"] = None
+    learn_on: Annotated[bool, "count, infer and plan on after exploration"] = False
+    budget: Annotated[
+        int | None, Within(1, None), "steps that end exploration, whatever is known"
+    ] = None
 
     @classmethod
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:
@@ -122,6 +83,12 @@ class GIM(Agent, name="gim"):
         text: Any = {"exploration": "curious", "rewards": "known", "worth": None}
         text |= {"completion": PUBLISHED}
         return cls(m, rho, beta, **(text | more))
+
+    @classmethod
+    def analogy(cls, m: int = 5, rho: float = 0.3, beta: float = 0.2, **more: Any) -> GIM:
+        """The paper's two phases with inference by analogy, and learning that goes on."""
+        ours: Any = {"infer": "analogy", "learn_on": True}
+        return cls(m, rho, beta, **(ours | more))
 
     @classmethod
     def authors(cls, task: str) -> GIM:
@@ -153,33 +120,37 @@ class GIM(Agent, name="gim"):
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Lines 1-3; what a prior has counted is counted."""
         S, A, H = task.S, task.A, task.H
-        counts = new_counts(S, A) if task.prior is None else counts_of(task.prior)
-        known = new_known(task.available, self.m, self.rho)
-        if task.prior is not None:
-            review(known, counts, task.prior.terminal)
+        belief = new_belief(task, self.infer)
+        counts, known = belief.counts, new_known(task.available, self.m, self.rho)
+        review(known, counts, belief.terminal)
         patience = self.patience or max(10_000, 100 * S * A)
+        before, walk = int(belief.schedule[VISITS]), self.exploration
+        last = NEVER if self.budget is None else before + self.budget
+        replan = before + H if walk.growth else NEVER
+        phase = [True, 0, patience, walk.plans, last, replan, self.learn_on, False]
         return Memory(
             counts=counts,
             known=known,
-            walk=self.exploration.start(counts, known, self.beta, rng),
-            phase=np.array([True, 0, patience, self.exploration.plans], np.int64),
+            walk=walk.start(counts, known, self.beta, rng),
+            phase=np.array(phase, np.int64),
+            schedule=belief.schedule,
             policy=np.zeros((H, S), np.int64),
             P=np.zeros((0, 0, 0)),
             r=np.zeros((0, 0)),
+            prior=belief.prior,
         )
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Lines 15-20, or the next way of a planned walk."""
-        counts, known, phase = memory.counts, memory.known, memory.phase
+        known, phase, schedule = memory.known, memory.phase, memory.schedule
         if not phase[EXPLORING]:
-            return None
+            return self._settle(memory, mind) if phase[STALE] else None
         enough = known.pairs[0] >= known.goal[0]
         enough &= not self.strict or self._spread(known)
+        enough |= schedule[VISITS] >= phase[LAST]
         stalled = phase[IDLE] >= phase[PATIENCE]
-        if not enough and not stalled and self.exploration.plans and counts.n.any():
-            with mind.timed("planning the walk"):
-                stalled = not self.exploration.plan(memory.walk, counts, known)
-            mind.walk_plans += 1
+        if not enough and not stalled and self.exploration.plans and memory.counts.n.any():
+            stalled = not self._find_way(memory, mind)
         if not enough and not stalled:
             return None
         if not enough:
@@ -190,38 +161,53 @@ class GIM(Agent, name="gim"):
             )
         mind.explored_at = mind.episode
         phase[EXPLORING] = False
+        schedule[NEXT] = schedule[VISITS]
         return self._settle(memory, mind)
+
+    def _find_way(self, memory: Memory, mind: Mind) -> bool:
+        """Plan the walk, with what is inferred so far if it asks for that."""
+        growth, visits = self.exploration.growth, memory.schedule[VISITS]
+        if growth:
+            self._infer(memory, mind)
+            memory.phase[REPLAN] = visits + max(mind.task.H, int(growth * visits))
+        with mind.timed("planning the walk"):
+            found = self.exploration.plan(memory.walk, memory.counts, memory.known, memory.prior)
+        mind.walk_plans += 1
+        return bool(found)
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
         return memory._replace(counts=grown(memory.counts))
 
     def _settle(self, memory: Memory, mind: Mind) -> Memory:
-        """Lines 16-20: complete, then plan."""
-        counts, known = memory.counts, memory.known
-        if self.rho < 1 and not known.mask.all():
-            with mind.timed("completing"):
-                done = complete(
-                    counts, known, self.completion, self.rewards, self.rows, self.worth, mind.rng
-                )
-            if done.blind.any():
-                mind.note(
-                    f"{done.blind.sum()} states never had a known action: completion says nothing "
-                    "of them, their dynamics are what was counted or the mean"
-                )
-            if not done.completed.converged:
-                mind.note("the matrix completion did not converge: do not trust the inferred pairs")
-            memory = memory._replace(P=done.P, r=done.r)
+        """Lines 16-20: complete (or infer), then plan."""
+        known = memory.known
+        if self.infer is not None:
+            self._infer(memory, mind)
+        elif due(memory):
+            if self.rho < 1 and not known.mask.all():
+                done = completed(self, memory.counts, known, mind)
+                memory = memory._replace(P=done.P, r=done.r)
+            memory.schedule[NEXT] = 2 * memory.schedule[VISITS]
         with mind.timed("planning"):
             P, r = self._dynamics(memory)
+            if self.learn_on:
+                r = hoped(r, memory.counts, known, memory.prior, mind.task)
             model = Model(P, r, known.available, mind.task.H)
             memory.policy[:] = best_policy(model, self.planner, self.gamma)
+        memory.phase[STALE] = False
         mind.plans += 1
         return memory
 
+    def _infer(self, memory: Memory, mind: Mind) -> None:
+        belief = Belief(memory.counts, memory.known.terminal, memory.prior, memory.schedule)
+        infer_when_due(belief, self.infer, mind, rewards_of(mind.task, memory.counts))
+
     def _dynamics(self, memory: Memory) -> tuple[Any, NDArray[np.float64]]:
-        """What the model says of every pair: completed, or as counted."""
-        return (memory.P, memory.r) if memory.P.size else filled(memory.counts, memory.known)
+        """What the model says of every pair."""
+        own = self.learn_on and self.worth is not None
+        done = (memory.P, memory.r)
+        return estimated(memory.counts, memory.known, memory.prior, *done, own)
 
     def _spread(self, known: Known) -> bool:
         """Whether every row and column has rho/2 of its entries known, and one at least."""

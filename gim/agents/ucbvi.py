@@ -10,9 +10,10 @@ delta) after T steps, k = H - h steps to go and rewards of width w,
     bernstein:  sqrt(2 L Var / n) + w k L / (3 n),    Var that of r + V_{h+1}(s') as counted,
     hoeffding:  w k sqrt(L / (2 n)),
 
-times `scale`, or without one times 1 / sqrt(2 L H): the first term then is a standard error, and
-those of H steps add up as if they were independent. The page docs/agents/ucbvi.md says how this
-differs from the published bonuses, which are larger by constants of the proof.
+times `scale`. Without one a rule sets it (docs/analogy.md): both terms times 1 / sqrt(2 L H), the
+second also times the surprise of an average visit, which is 0 where nothing is random. The page
+docs/agents/ucbvi.md says how this differs from the published bonuses, which are larger by constants
+of the proof.
 """
 
 from __future__ import annotations
@@ -75,13 +76,14 @@ columns, moments = columns_dense, moments_dense  # the template is bound to one 
 
 
 def optimistic(
-    seen: Any, frame: Any, ceiling: Any, L: float, scale: float, bernstein: bool, plan: Any
+    seen: Any, frame: Any, ceiling: Any, L: float, scales: Any, bernstein: bool, plan: Any
 ) -> None:
     """Backward induction with bonuses, into plan = (q, v, policy).
 
     `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
-    states and the reward range.
+    states and the reward range; `scales` multiply the two terms of the bonus.
     """
+    scale, rare = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
     H, S, A = q.shape
     r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
@@ -97,7 +99,7 @@ def optimistic(
                     r[i] = R[s, a] / n_r[s, a]
                     noise[i] = max(0.0, R2[s, a] / n_r[s, a] - r[i] * r[i]) / n_r[s, a]
                 left = L * one[i] / 3.0 if bernstein else math.sqrt(L * one[i] / 2.0)
-                bonus[i] = scale * (high - low) * left
+                bonus[i] = rare * (high - low) * left
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
     by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
@@ -128,7 +130,7 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
     bonus: Annotated[str, OneOf("bernstein", "hoeffding"), "the inequality behind it"] = "bernstein"
     delta: Annotated[float, Within(1e-12, 1), "probability that the bounds may fail"] = 0.1
     growth: Annotated[
-        float, Within(0), "share by which a pair's visits grow before the next plan; 0: any"
+        float, Within(0), "share by which visits of a pair grow before a plan; 0: each episode"
     ] = 0.0
     r_min: RMin = None
     r_max: RMax = None
@@ -148,7 +150,19 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             L,
-            1.0 / math.sqrt(2.0 * L * task.H) if self.scale is None else self.scale,
+            self._scales(memory, L, task.H),
             self.bonus == "bernstein",
             (memory.q, memory.v, memory.policy),
         )
+
+    def _scales(self, memory: Memory, L: float, H: int) -> tuple[float, float]:
+        """What the two terms of the bonus are multiplied by.
+
+        By rule the first is a standard error, and those of H steps add up as if independent; the
+        second, for what n visits have missed, counts as far as visits differ at all.
+        """
+        if self.scale is not None:
+            return self.scale, self.scale
+        scale = 1.0 / math.sqrt(2.0 * L * H)
+        surprise = float(memory.surprise[0] / memory.surprise[1])
+        return scale, scale * surprise

@@ -2,10 +2,13 @@
 
     gim reproduce fig1 --scale quick --out results
     gim reproduce all --scale paper --out results
+    gim reproduce analogy --scale quick
 
 Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
-studies of claims that no figure shows (rho_beta, rho1, walks). Scales are smoke (seconds), quick
-(about a minute) and paper. Finished trials are kept: the same command goes on where it stopped."""
+studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
+beyond the paper; its parts have words of their own. Scales are smoke (seconds), quick (a minute; a
+few for analogy), paper (an hour for analogy) and full (the study's 100,000 episodes; for the paper
+the same as paper). Finished trials are kept: the same command goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -16,21 +19,22 @@ from pathlib import Path
 
 from gim.cli.command import WRONG, needs
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
+from gim.experiments import beyond
 from gim.experiments.catalogue import chosen, experiments
 from gim.experiments.paper.settings import SCALES
-from gim.experiments.report.text import REHEARSAL, ledger_lines
+from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
 from gim.experiments.report.write import FIGURES, write_report
 from gim.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
 from gim.registry import did_you_mean
 from gim.terminal import duration, table
 
-FEW = 3  # artefacts whose tables are shown in the terminal
+FEW = 5  # artefacts whose tables are shown in the terminal
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Take artefacts, a scale, and where the results go."""
     add = parser.add_argument
-    add("artefacts", nargs="*", metavar="ARTEFACT", help="fig1, table3, ..., paper or all")
+    add("artefacts", nargs="*", metavar="ARTEFACT", help="fig1, table3, ..., paper, all or analogy")
     add("--scale", default="quick", metavar="SCALE", help=f"{', '.join(SCALES)} (default: quick)")
     add("--out", type=Path, metavar="DIR", help="where all goes (default: reproduction-SCALE)")
     engine_options(parser)
@@ -39,9 +43,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run what is missing, analyse all, write the report, and show the verdicts."""
     if not args.artefacts:
-        rows = [[each.key, each.title, each.statement] for each in experiments().values()]
-        print(table([row[:2] for row in rows], ["artefact", ""], align="<<"))
-        print("\nname one or more, or `paper` or `all`, such as in: gim reproduce fig1")
+        rows = [[each.key, each.title] for each in (experiments() | experiments(beyond)).values()]
+        print(table(rows, ["artefact", ""], align="<<"))
+        print("\nname one or more, or `paper`, `all` or `analogy`: gim reproduce fig1")
         return WRONG
     began = time.perf_counter()
     if args.scale not in SCALES:
@@ -69,11 +73,11 @@ def show(found: Findings, path: Path, seconds: float) -> None:
     """The tables, if they are few, the verdicts, and where the rest is."""
     for artefact in found.artefacts if len(found.artefacts) <= FEW else ():
         for each in artefact.tables:
-            print(f"{artefact.title.split(':')[0]}. {each.title}\n")
+            print(f"{short_title(artefact)}. {each.title}\n")
             print(table(each.rows, each.columns) + "\n")
     if found.entries:
         print(ledger_lines(found.entries) + "\n")
-        if found.scale != "paper":
+        if not SCALES[found.scale].whole:
             print(f"{REHEARSAL}\n")
     print(f"report: {path} (figures as PNG and PDF: {path.parent / FIGURES})")
     print(f"time: {duration(seconds)}")

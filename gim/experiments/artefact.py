@@ -64,3 +64,4 @@ class Artefact:
     figures: list[Figure] = field(default_factory=list)
     tables: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # where we had to choose
+    heading: str = "The paper"  # over the statement

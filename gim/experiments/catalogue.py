@@ -1,4 +1,7 @@
-"""Finds the paper's artefacts: every file of `gim.experiments.paper` that has an `EXPERIMENT`."""
+"""Finds the experiments: every file that has an `EXPERIMENT`, in one of two packages.
+
+`gim.experiments.paper` holds the paper's artefacts, `gim.experiments.beyond` the study of analogy.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,20 @@ import pkgutil
 import re
 from collections.abc import Iterable
 from functools import cache
+from types import ModuleType
 
-from gim.experiments import paper
+from gim.experiments import beyond, paper
 from gim.experiments.paper.base import Experiment
 from gim.registry import did_you_mean
 
 
 @cache
-def experiments() -> dict[str, Experiment]:
-    """All of them by key, in the paper's order."""
+def experiments(package: ModuleType = paper) -> dict[str, Experiment]:
+    """Those of a package by key, in the paper's order."""
     found = []
-    for module in pkgutil.iter_modules(paper.__path__):
+    for module in pkgutil.iter_modules(package.__path__):
         experiment = getattr(
-            importlib.import_module(f"{paper.__name__}.{module.name}"), "EXPERIMENT", None
+            importlib.import_module(f"{package.__name__}.{module.name}"), "EXPERIMENT", None
         )
         if experiment is not None:
             found.append(experiment)
@@ -27,22 +31,48 @@ def experiments() -> dict[str, Experiment]:
 
 
 def chosen(words: Iterable[str]) -> list[Experiment]:
-    """The experiments that these words name: fig1, figure 7, table3; `paper` or `all` for many.
-
-    `paper` is what the paper prints, `all` has the studies of claims without a figure besides.
-    """
-    known = experiments()
+    """The experiments that these words name: fig1, figure 7, table3, or one of `groups`."""
+    known, many = experiments() | experiments(beyond), groups()
     names = {name: key for key, each in known.items() for name in (key, *each.names)}
     keys: list[str] = []
     for word in words:
         plain = word.lower().replace(" ", "").replace("-", "_")
-        if plain in ("all", "paper"):
-            keys += [key for key, each in known.items() if plain == "all" or each.paper]
+        if plain in many:
+            keys += many[plain]
         elif plain in names:
             keys.append(names[plain])
         else:
-            raise ValueError(f"unknown artefact {word!r}{did_you_mean(plain, [*names, 'all'])}")
+            raise ValueError(f"unknown artefact {word!r}{did_you_mean(plain, [*names, *many])}")
     return [each for key, each in known.items() if key in keys]
+
+
+def groups() -> dict[str, list[str]]:
+    """Words for many, with their keys.
+
+    `paper` is what the paper prints, `all` has the studies of claims without a figure besides, and
+    `analogy` is the study of what goes beyond the paper.
+    """
+    ours = experiments()
+    return {
+        "all": list(ours),
+        "paper": [key for key, each in ours.items() if each.paper],
+        "analogy": list(experiments(beyond)),
+    }
+
+
+def shortest(keys: Iterable[str]) -> list[str]:
+    """Words that name just these experiments, with a word for many where it fits.
+
+    Example:
+        >>> shortest(["fig1", *experiments(beyond)])
+        ['analogy', 'fig1']
+    """
+    left, words = list(dict.fromkeys(keys)), []
+    for word, many in groups().items():
+        if set(many) <= set(left):
+            words.append(word)
+            left = [key for key in left if key not in many]
+    return words + left
 
 
 def _place(experiment: Experiment) -> tuple[bool, float, str]:

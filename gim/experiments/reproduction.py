@@ -14,7 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.catalogue import chosen, experiments
+from gim.experiments.catalogue import chosen, groups, shortest
 from gim.experiments.ledger import Entry, ledger
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import SCALES, Scale
@@ -24,6 +24,7 @@ from gim.experiments.trial import Trial
 from gim.files import replacing
 
 MANIFEST = "reproduction.json"
+TITLE, TITLE_BEYOND = "The paper's evidence, made again", "Analogy, put to the test"
 PACKAGES = ("gim", "numpy", "scipy", "numba", "gymnasium")
 
 
@@ -93,7 +94,7 @@ def findings(manifest: Manifest, results: Results) -> Findings:
     experiments = chosen(manifest.keys)
     evidence = Evidence(results, scale)
     return Findings(
-        title="The paper's evidence, made again",
+        title=TITLE if {*manifest.keys} & {*groups()["all"]} else TITLE_BEYOND,
         scale=manifest.scale,
         command=manifest.command,
         seconds=manifest.seconds,
@@ -121,8 +122,8 @@ def stored(folder: Path) -> Findings:
     found = [store.get(trial) for trial in trials]
     missing = sum(result is None for result in found)
     if missing:
-        keys = ["all"] if set(manifest.keys) >= set(experiments()) else manifest.keys
-        again = f"gim reproduce {' '.join(keys)} --scale {manifest.scale} --out {folder}"
+        words = " ".join(shortest(manifest.keys))
+        again = f"gim reproduce {words} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
     return findings(manifest, Results.of(result for result in found if result is not None))
 

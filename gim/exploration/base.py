@@ -32,6 +32,7 @@ class Exploration(Params):
     choose: ClassVar[Callable[..., int]]
     observe: ClassVar[Callable[..., None]]
     plans: ClassVar[bool] = False  # whether it wants `plan` at each state that becomes rho-known
+    growth: ClassVar[float] = 0.0  # of the visits since a plan that asks for another; 0: never
 
     def __init_subclass__(cls, name: str = "", **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -44,8 +45,12 @@ class Exploration(Params):
         """
         raise TypeError(f"{type(self).__name__} must define start(counts, known, beta, rng)")
 
-    def plan(self, walk: Any, counts: Counts, known: Known) -> bool:
-        """Plan the way to what is not known; False: nothing unknown can be reached."""
+    def plan(self, walk: Any, counts: Counts, known: Known, prior: Any) -> bool:
+        """Plan the way to what is not known; False: nothing unknown can be reached.
+
+        `prior` is what the agent infers (`gim.inference.Prior`), up to date where the walk has a
+        `growth`, and of size 0 for an agent that infers nothing.
+        """
         return True
 
 

@@ -89,7 +89,7 @@ class Planned(Exploration):
         way = np.full(len(counts.n), NONE)
         return Walk(choices, favourites(choices, counts, known), tried, way)
 
-    def plan(self, walk: Walk, counts: Counts, known: Known) -> bool:
+    def plan(self, walk: Walk, counts: Counts, known: Known, prior: Any = None) -> bool:
         """Find the way to open states or unknown pairs; False if neither can be reached."""
         unknown = np.any(known.available & ~known.mask, axis=1)
         open_ = ~known.rho_known

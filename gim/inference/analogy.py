@@ -30,6 +30,7 @@ from gim.model.counts import DENSE_LIMIT, Counts, transitions
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 
+ROUNDING = 1e-9
 FAMILIES = {  # the candidates that a word stands for, by how their names begin
     "all": ("",),
     "marginal": ("marginal",),
@@ -89,7 +90,7 @@ class Analogy(Inference):
     def _choose(self, exam: Exam, frame: Frame) -> Inferred | None:
         judges, S = exam.judges, exam.N.shape[2]
         noise = 1.0 - exam.score(judges.squares())[0]
-        if noise <= 0:
+        if noise <= ROUNDING:
             return None
         known = self._candidates(*exam.n.shape)
         held = exam.held(known)

@@ -25,6 +25,7 @@ from gim.inference.base import Floats, Frame, Prior, no_prior
 from gim.jit import hot
 from gim.model.counts import (
     Counts,
+    compact,
     count,
     counts_of,
     grown,
@@ -132,11 +133,11 @@ def _put(new: Prior, prior: Prior, playable: NDArray[np.bool_]) -> None:
 def evidence(belief: Belief) -> Evidence:
     """Counts plus prior; without a prior it is the counts, nothing is copied but n."""
     counts, prior = belief.counts, belief.prior
-    N, n = transitions(counts), counts.n.astype(np.float64)
+    n = counts.n.astype(np.float64)
     if not _speaks(prior):
-        return Evidence(N, n, counts.R, counts.R2, n)
+        return Evidence(compact(counts), n, counts.R, counts.R2, n)
     return Evidence(
-        N=dense(N, n.shape) + prior.n0[:, :, None] * prior.q,
+        N=dense(transitions(counts), n.shape) + prior.n0[:, :, None] * prior.q,
         n=n + prior.n0,
         R=counts.R + prior.r_n0 * prior.r,
         R2=counts.R2 + prior.r_n0 * prior.r**2,

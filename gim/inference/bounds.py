@@ -75,9 +75,9 @@ class Bounds:
         S = self.P.shape[2]
         u = np.full(S, 1.0 / S)
         if self.found is not None:  # the bound is least if u is as the errors are
-            errors = np.sqrt(np.maximum(self.found.judges.by_next(self.found.held), 0.0))
+            off = np.sqrt(np.maximum(self.found.judges.by_next(self.found.held), 0.0))
             likely = np.sqrt(self.P[self.playable].mean(axis=0))
-            u = (u + errors / max(errors.sum(), 1e-300) + likely / likely.sum()) / 3
+            u = (u + off / max(off.sum(), 1e-300) + likely / likely.sum()) / 3
             u /= u.sum()
         spread = (self.P * (1 - self.P) / u).sum(axis=2)
         spread = ((self.n + self.n0) * spread + S) / (self.n + self.n0 + 1)

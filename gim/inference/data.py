@@ -11,6 +11,7 @@ from scipy import linalg, sparse
 
 from gim.inference.lowrank import Dense, Sparse
 from gim.jit import entry
+from gim.model.counts import nonzeros
 
 Floats = NDArray[np.float64]
 STARTS = 16  # directions from which the spectral guesses are made
@@ -151,30 +152,6 @@ def largest(symmetric: Floats) -> tuple[Floats, Floats]:
     last = len(symmetric) - 1
     values, vectors = linalg.eigh(symmetric, subset_by_index=(max(last - STARTS + 1, 0), last))
     return values[::-1], vectors[:, ::-1]
-
-
-@entry
-def nonzeros(N: Any, n: Any) -> Any:
-    """Values, columns and row starts of the nonzero N [S, A, S] of pairs with n > 0."""
-    S, A, K = N.shape
-    starts = np.zeros(S * A + 1, np.int64)
-    for s in range(S):
-        for a in range(A):
-            met = 0
-            if n[s, a] > 0:
-                for t in range(K):
-                    met += N[s, a, t] != 0
-            starts[s * A + a + 1] = starts[s * A + a] + met
-    values, columns = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
-    for s in range(S):
-        for a in range(A):
-            i = starts[s * A + a]
-            if n[s, a] > 0:
-                for t in range(K):
-                    if N[s, a, t] != 0:
-                        values[i], columns[i] = N[s, a, t], t
-                        i += 1
-    return values, columns, starts
 
 
 @entry

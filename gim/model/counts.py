@@ -16,6 +16,7 @@ from scipy import sparse
 from gim.jit import entry, hot, rare
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
+LARGE, CROWDED = 1 << 18, 16  # `compact` makes CSR of so many entries if 1 in 16 is not 0
 FREE = -1  # a key of the hash table that is not taken
 
 # News of a step, added up:
@@ -211,6 +212,39 @@ def transitions(counts: Counts) -> Any:
     table = sparse.csr_array((counts.next[used], (pair, t)), shape=(S * A, S))
     table.sort_indices()
     return table
+
+
+def compact(counts: Counts) -> Any:
+    """As `transitions`, but CSR as well where a large dense table is nearly empty."""
+    S, A = counts.n.shape
+    N = transitions(counts)
+    if sparse.issparse(N) or N.size < LARGE or CROWDED * np.count_nonzero(N) > N.size:
+        return N
+    return sparse.csr_array(nonzeros(N, counts.n), shape=(S * A, S))
+
+
+@entry
+def nonzeros(N: Any, n: Any) -> Any:
+    """Values, columns and row starts of the nonzero N [S, A, S] of pairs with n > 0."""
+    S, A, K = N.shape
+    starts = np.zeros(S * A + 1, np.int64)
+    for s in range(S):
+        for a in range(A):
+            met = 0
+            if n[s, a] > 0:
+                for t in range(K):
+                    met += N[s, a, t] != 0
+            starts[s * A + a + 1] = starts[s * A + a] + met
+    values, columns = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
+    for s in range(S):
+        for a in range(A):
+            i = starts[s * A + a]
+            if n[s, a] > 0:
+                for t in range(K):
+                    if N[s, a, t] != 0:
+                        values[i], columns[i] = N[s, a, t], t
+                        i += 1
+    return values, columns, starts
 
 
 def empirical(counts: Counts) -> tuple[Any, NDArray[np.float64]]:

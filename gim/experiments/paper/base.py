@@ -28,6 +28,7 @@ class Experiment:
     cells: Callable[[Scale], list[Cell]]
     analyse: Callable[[Evidence], Artefact]
     paper: bool = True  # an artefact of the paper itself, not a study of a claim without a figure
+    heading: str = "The paper"  # over the statement: who says it, or what it is
 
     def trials(self, scale: Scale) -> list[Trial]:
         """What must be run for it, each trial once."""
@@ -35,7 +36,7 @@ class Experiment:
 
     def artefact(self, **parts: list) -> Artefact:
         """The frame of an analysis: key, title and statement."""
-        return Artefact(self.key, self.title, self.statement, **parts)
+        return Artefact(self.key, self.title, self.statement, heading=self.heading, **parts)
 
 
 class Evidence:

@@ -64,6 +64,11 @@ class Scale:
     share: float  # of the episodes
     step: int  # through the values of a sweep
 
+    @property
+    def whole(self) -> bool:
+        """Whether it is the paper's work, not a rehearsal of it."""
+        return self.share == 1
+
     def episodes(self, full: int) -> int:
         """Episodes at this scale."""
         return max(1, round(full * self.share))
@@ -83,6 +88,7 @@ SCALES = {
         Scale("smoke", runs=2, share=0.02, step=3),
         Scale("quick", runs=5, share=0.2, step=2),
         Scale("paper", runs=20, share=1.0, step=1),
+        Scale("full", runs=20, share=1.0, step=1),  # more only where an experiment says so
     )
 }
 

@@ -34,7 +34,7 @@ function lines(series, look, shown) {
       + (series.marks ? "<br>%{text}" : "") + "<extra>" + series.name + "</extra>";
   }
   if (series.marks) {
-    trace.marker = { size: 7, color: series.hollow.map((h) => (h ? css("--page") : colour(look))),
+    trace.marker = { size: 7, color: series.x.map((_, i) => (series.hollow?.[i] ? css("--page") : colour(look))),
       line: { color: colour(look), width: 1.6 } };
   }
   made.push(trace);
@@ -72,13 +72,16 @@ function layout(panel, figure, width) {
     xaxis: { ...axis, title: title(panel.x), type: panel.log_x ? "log" : "linear" },
     yaxis: { ...axis, title: title(panel.y), tickformat: "~s" },
   };
-  if (panel.series.some((series) => series.marks)) {
+  const marked = panel.series.some((series) => series.marks);
+  if (marked || panel.log_x) {
     const scale = panel.log_x ? Math.log10 : (x) => x;
     const x = panel.series.flatMap((series) => series.x).map(scale);
     const [low, high] = [Math.min(...x), Math.max(...x)];
-    const room = 0.05 * (high - low) || 1;
+    const room = (marked ? 0.05 : 0.02) * (high - low) || 1;
     made.xaxis.range = [low - room, high + room];
-    if (panel.log_x) Object.assign(made.xaxis, { tickvals: [1, 2, 3, 5, 10, 20, 30, 50, 100] });
+    if (panel.log_x) {
+      Object.assign(made.xaxis, high < 2.3 ? { tickvals: [1, 2, 3, 5, 10, 20, 30, 50, 100] } : { dtick: 1 });
+    }
   }
   if (panel.series.every((series) => series.y.every((y) => y === null))) {
     made.annotations = [{ text: "no run finished exploring", showarrow: false, xref: "paper", yref: "paper",

@@ -14,9 +14,9 @@ from gim.experiments.artefact import Artefact, Figure, Table
 from gim.experiments.ledger import VERDICTS, Entry, Finding
 from gim.experiments.paper.base import distinct
 from gim.experiments.paper.graphs import NODE
-from gim.experiments.paper.settings import SETTING_TITLES
+from gim.experiments.paper.settings import SCALES, SETTING_TITLES
 from gim.experiments.report.style import GREY, looks
-from gim.experiments.report.text import REHEARSAL
+from gim.experiments.report.text import REHEARSAL, short_title
 from gim.experiments.reproduction import Findings, Made
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
@@ -56,7 +56,7 @@ def page(findings: Findings) -> str:
 
 def _head(findings: Findings) -> str:
     links = "".join(
-        f'<a href="#{escape(each.key)}">{escape(_short_title(each))}</a>'
+        f'<a href="#{escape(each.key)}">{escape(short_title(each))}</a>'
         for each in findings.artefacts
     )
     about = f"Scale {findings.scale}." if findings.scale else ""
@@ -70,12 +70,6 @@ def _head(findings: Findings) -> str:
 </header>"""
 
 
-def _short_title(artefact: Artefact) -> str:
-    """The number of a figure or table; what a study is about."""
-    first, _, rest = artefact.title.partition(": ")
-    return rest if first == "Study" else first
-
-
 def _spell(seconds: float) -> str:
     minutes, left = divmod(round(seconds), 60)
     return f"{minutes} min {left} s" if minutes else f"{left} s"
@@ -85,7 +79,9 @@ def _ledger(findings: Findings) -> str:
     entries = findings.entries
     if not entries:
         return ""
-    warning = "" if findings.scale == "paper" else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
+    warning = (
+        "" if SCALES[findings.scale].whole else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
+    )
     settings = list(entries[0].findings)
     counts = "".join(
         f"<li>{escape(SETTING_TITLES[setting].capitalize())}: {_counts(entries, setting)}</li>"
@@ -146,7 +142,8 @@ def _artefact(artefact: Artefact, findings: Findings) -> str:
     figures = "\n".join(_figure(figure) for figure in artefact.figures)
     tables = "\n".join(_table(table) for table in artefact.tables)
     notes = "".join(f"<li>{escape(note)}</li>" for note in artefact.notes)
-    says = f"<h3>The paper</h3><p>{escape(artefact.statement)}</p>" if artefact.statement else ""
+    heading = f"<h3>{escape(artefact.heading)}</h3>"
+    says = f"{heading}<p>{escape(artefact.statement)}</p>" if artefact.statement else ""
     chosen = f"<h3>Our choices</h3><ul>{notes}</ul>" if notes else ""
     return f"""<section id="{escape(artefact.key)}">
 <h2>{escape(artefact.title)}</h2>

@@ -18,6 +18,7 @@ EMPTY = "no run finished exploring"
 DASHES = {"solid": "-", "dash": (0, (5, 2)), "dot": (0, (1, 1.4))}
 FORMATS = ("png", "pdf")
 MANY = 10_000  # from here on axes say 10k
+FINE, DECADES = (1, 2, 3, 5, 10, 20, 30, 50, 100), tuple(10**k for k in range(7))  # logarithmic
 WIDTH = 7.0  # inches: the text of a page
 ACROSS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 5, 6: 2}  # panels in a row, by their number
 
@@ -113,8 +114,9 @@ def _x_axis(axis: Any, panel: Panel) -> None:
     if panel.log_x:
         axis.set_xscale("log")
         axis.set_xlim(low / 1.15, high * 1.15)
-        ticks = [t for t in (1, 2, 3, 5, 10, 20, 30, 50, 100) if low / 1.15 <= t <= high * 1.15]
-        axis.set_xticks(ticks, [f"{t:g}" for t in ticks])
+        shown = FINE if high < 200 else DECADES
+        ticks = [t for t in shown if low / 1.15 <= t <= high * 1.15]
+        axis.set_xticks(ticks, [count(t) if t >= MANY else f"{t:,}" for t in ticks])
         axis.minorticks_off()
     elif high > low and any(series.marks for series in panel.series):
         axis.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))

@@ -1,9 +1,10 @@
-"""The ledger as text: a short table for the terminal and the README, all numbers for the docs."""
+"""Titles and the ledger as text: short for the terminal and the README, in full for the docs."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from gim.experiments.artefact import Artefact
 from gim.experiments.ledger import Entry
 from gim.experiments.paper.settings import SETTING_TITLES
 from gim.terminal import table
@@ -13,6 +14,12 @@ REHEARSAL = (
     "--scale paper count."
 )
 MARKS = {True: "✓", False: "✗", None: "?"}
+
+
+def short_title(artefact: Artefact) -> str:
+    """The number of a figure or table; what a study is about."""
+    first, _, rest = artefact.title.partition(": ")
+    return rest if first == "Study" else first
 
 
 def ledger_lines(entries: Sequence[Entry]) -> str:

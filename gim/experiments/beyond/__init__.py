@@ -1,0 +1,1 @@
+"""Beyond the paper: studies that could prove learning by analogy wrong. One file each."""

@@ -1,0 +1,144 @@
+"""Walks at equal budgets: which visits make the better model, if pairs are inferred from others?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from gim.agents.gim import GIM
+from gim.envs import make
+from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
+from gim.experiments.beyond.settings import seeds
+from gim.experiments.beyond.shapes import SHARE, signed
+from gim.experiments.paper import settings
+from gim.experiments.paper.base import Evidence, Experiment, distinct, pick
+from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.paper.shapes import by_panel, estimate_of, spoken
+from gim.experiments.statistics import compare, curve_band
+
+ACTIVE = "active"
+WALKS = (ACTIVE, "planned", "curious", "balanced", "uniform")
+VISITS = (1, 3, 10)  # of a pair, on average
+AFTER = 3  # episodes with the policy, so that there is one in force at the end
+SIZE = "shared_factors:S=30,A=20"
+PLACES = {
+    "shared state, J=2": f"{SIZE},J=2,K=5",
+    "shared state, J=5": f"{SIZE},J=5,K=8",
+    "shared action, J=2": f"{SIZE},J=2,K=5,shared=action",
+    "mixtures, rewards of states": "mixtures:rewards=state",
+    "GridWorld": "gridworld",
+    "RiverSwim": "riverswim",
+}
+SMALL = ("GridWorld", "RiverSwim")  # all that is played at scale smoke
+SCORE = "final_score"
+
+
+def explorer(walk: str, visits: int, budget: int) -> GIM:
+    """GIM that walks for a budget of steps, infers and plans once.
+
+    Walks that finish pairs one by one finish them at the mean number of visits: with m 40 they
+    would spend the whole budget on few pairs.
+    """
+    m, rho = (visits, 1.0) if walk in ("planned", "curious") else (GIM.m, GIM.rho)
+    return GIM(m, rho, exploration=walk, infer="analogy", budget=budget)
+
+
+@cache
+def cells(scale: Scale) -> list[Cell]:
+    """Every walk on every task with every budget; run k plays instance k from seed k."""
+    found = []
+    for panel in SMALL if scale.name == "smoke" else PLACES:
+        world = make(PLACES[panel])
+        for visits in scale.grid(VISITS):
+            budget = visits * world.S * world.A
+            for walk in WALKS:
+                found.append(
+                    settings.cell(
+                        "",
+                        panel,
+                        walk,
+                        PLACES[panel],
+                        str(explorer(walk, visits, budget)),
+                        -(-budget // world.horizon) + AFTER,
+                        seeds(scale),
+                        float(visits),
+                    )
+                )
+    return found
+
+
+def analyse(evidence: Evidence) -> Artefact:
+    """The value of the policy after each budget, and what active walking gains."""
+    found = cells(evidence.scale)
+    runs = f"{len(found[0].trials)} runs, 95 % interval"
+    panels = [
+        Panel(panel, "visits of a pair, mean", SHARE, _lines(evidence, inside), log_x=True)
+        for panel, inside in by_panel(found)
+    ]
+    note = f"Exact value of the policy after the budget, {runs}."
+    return EXPERIMENT.artefact(
+        figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
+        tables=[gain_table(evidence, found), score_table(evidence, found)],
+        notes=[
+            "GIM with infer=analogy: it walks for so many steps, infers, plans once; no learning "
+            "after that. Curious and planned walking finish a pair at the mean number of visits "
+            "(m), and all pairs (rho 1).",
+        ],
+    )
+
+
+def score_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+    """A row per task and budget, a column per walk."""
+    rows = [
+        [panel, f"{x:g}", *(spoken(estimate_of(evidence.values(c, SCORE))) for c in mine)]
+        for panel, x, mine in _groups(cells)
+    ]
+    return Table("Share of the optimum after the budget", ["task", "visits", *WALKS], rows)
+
+
+def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+    """A row per task and budget: active walking less each other walk, paired."""
+    rows = []
+    for panel, x, (active, *others) in _groups(cells):
+        scores = [evidence.values(cell, SCORE) for cell in (active, *others)]
+        gains = [signed(compare(scores[0], other).difference) for other in scores[1:]]
+        rows.append([panel, f"{x:g}", *gains])
+    heads = ["task", "visits", *(f"over {walk}" for walk in WALKS[1:])]
+    return Table("Paired gain of active walking", heads, rows, "Mean difference, 95 % interval.")
+
+
+def _groups(cells: Sequence[Cell]) -> list[tuple[str, float, list[Cell]]]:
+    """The cells of each task and budget, walks in order."""
+    return [
+        (panel, x, [cell for cell in inside if cell.x == x])
+        for panel, inside in by_panel(cells)
+        for x in dict.fromkeys(cell.x for cell in inside)
+    ]
+
+
+def _lines(evidence: Evidence, inside: Sequence[Cell]) -> list[Series]:
+    lines = []
+    for walk in distinct(cell.agent for cell in inside):
+        mine = pick(inside, agent=walk)
+        band = curve_band(np.stack([evidence.values(cell, SCORE) for cell in mine], axis=1))
+        low, high = (None if end is None else end.tolist() for end in (band.low, band.high))
+        at: list[float | None] = [cell.x for cell in mine]
+        lines.append(Series(walk, at, band.mean.tolist(), low, high, marks=True))
+    return lines
+
+
+EXPERIMENT = Experiment(
+    key="budgets",
+    names=("active",),
+    title="Study: walks at equal budgets",
+    statement=(
+        "Does a walk that asks for the pairs from which most can be inferred make a better model "
+        "than other walks of the same length?"
+    ),
+    cells=cells,
+    analyse=analyse,
+    paper=False,
+    heading="The question",
+)

@@ -1,0 +1,158 @@
+"""What the study of analogy shows of its runs: curves, shares of the optimum, paired gains."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from gim.experiments.artefact import Figure, Panel, Series, Table
+from gim.experiments.beyond.settings import ANALOGIST, PLAIN, POOLED
+from gim.experiments.paper.base import Evidence, Floats, distinct, pick
+from gim.experiments.paper.settings import Cell
+from gim.experiments.paper.shapes import by_panel, estimate_of, number, spoken
+from gim.experiments.statistics import Estimate, compare, curve_band
+
+HORIZONS = (100, 1_000, 10_000, 100_000)
+POINTS = 60  # of a drawn curve, evenly spaced on the logarithmic axis
+START = 5  # episodes at its beginning: fewer are noise, and would stretch the axis
+HARM = 0.005  # a mean loss that counts, as a share of the optimum
+PAYS, NEUTRAL, HARMS = "pays", "neutral", "harms"
+CONTROLS = (PLAIN, POOLED)
+NOTHING = "-"
+SHARE = "share of the optimum"
+
+
+def shares(evidence: Evidence, cell: Cell, horizons: Sequence[float]) -> Floats:
+    """Share of the optimum over the first so many episodes, [runs, horizons].
+
+    That of `TabularMDP.score`: the mean return over the optimum or, where the optimum is not
+    positive, the share of the way up to it from the random policy.
+    """
+    episode, rewards = evidence.curves(cell, "cumulative")
+    best = evidence.values(cell, "optimal_return")[:, None]
+    base = np.where(best > 0, 0.0, evidence.values(cell, "random_return")[:, None])
+    at, episode = np.asarray(horizons, float), np.append(0.0, episode)
+    sums = np.stack([np.interp(at, episode, np.append(0.0, run)) for run in rewards])
+    return np.asarray((sums / at - base) / (best - base))
+
+
+def played(cell: Cell) -> int:
+    """Episodes of its runs."""
+    return cell.trials[0].episodes
+
+
+def horizons_of(cell: Cell) -> list[int]:
+    """The horizons that it reaches, its own end included."""
+    return sorted({*(h for h in HORIZONS if h < played(cell)), played(cell)})
+
+
+def share_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+    """A row per task and agent, a column per horizon."""
+    columns = sorted({h for cell in cells for h in horizons_of(cell)})
+    rows = []
+    for cell in cells:
+        mine = horizons_of(cell)
+        found = dict(zip(mine, shares(evidence, cell, mine).T, strict=True))
+        means = [spoken(estimate_of(found[h])) if h in found else NOTHING for h in columns]
+        rows.append([cell.panel, cell.agent, *means])
+    return Table(
+        "Share of the optimum over the first episodes",
+        ["task", "agent", *(f"{h:,}" for h in columns)],
+        rows,
+        f"Mean ± half of the 95 % bootstrap interval, {_runs(cells)}.",
+    )
+
+
+def gain(evidence: Evidence, cells: Sequence[Cell], panel: str, control: str) -> Estimate:
+    """Analogist less a control at the end of the run, mean of the paired differences."""
+    a, b = (pick(cells, panel=panel, agent=agent)[0] for agent in (ANALOGIST, control))
+    last = [played(a)]
+    return compare(shares(evidence, a, last)[:, 0], shares(evidence, b, last)[:, 0]).difference
+
+
+def verdict(difference: Estimate) -> str:
+    """Analogy pays if the interval is above 0; it harms if the mean is below -.005."""
+    if difference.low > 0:
+        return PAYS
+    return HARMS if difference.mean < -HARM else NEUTRAL
+
+
+def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+    """A row per task: what analogy brings over its plain twin and over the pooled marginal."""
+    rows: list[list[object]] = []
+    for panel, inside in by_panel(cells):
+        rows.append([panel, f"{played(inside[0]):,}"])
+        for control in CONTROLS:
+            difference = gain(evidence, inside, panel, control)
+            rows[-1] += [signed(difference), verdict(difference)]
+    return Table(
+        "Paired gain of the Analogist",
+        ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],
+        rows,
+        f"Mean difference in the share of the optimum over all episodes, {_runs(cells)} on the same"
+        " seeds, with its 95 % interval. It pays if the interval lies above 0; it harms if the mean"
+        f" is below -{HARM:g}, whatever the interval; else it is neutral.",
+    )
+
+
+def share_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: str) -> Figure:
+    """Share of the optimum against episodes, a panel per task and a line per agent."""
+    panels = [
+        Panel(panel, "episodes", SHARE, [_curve(evidence, cell) for cell in inside], log_x=True)
+        for panel, inside in by_panel(cells)
+    ]
+    note = f"Mean over all episodes so far, {_runs(cells)}, 95 % bootstrap interval."
+    return Figure(name, title, panels, note)
+
+
+def gain_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: str) -> Figure:
+    """Paired gain against rank, a panel per control and a line per way of sharing."""
+    panels = []
+    for control in CONTROLS:
+        lines = []
+        for line in distinct(cell.setting for cell in cells):
+            mine = pick(cells, setting=line, agent=ANALOGIST)
+            found = [gain(evidence, cells, cell.panel, control) for cell in mine]
+            lines.append(_series(line, [cell.x for cell in mine], found))
+        panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
+    note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
+    return Figure(name, title, panels, note)
+
+
+def signed(estimate: Estimate) -> str:
+    """A difference with its interval, signs shown."""
+    if math.isnan(estimate.mean):
+        return NOTHING
+    if math.isnan(estimate.low):
+        return f"{estimate.mean:+.3f}"
+    return f"{estimate.mean:+.3f} ({estimate.low:+.3f}..{estimate.high:+.3f})"
+
+
+def _curve(evidence: Evidence, cell: Cell) -> Series:
+    first = max(float(evidence.curves(cell, "cumulative")[0][0]), START)
+    at = np.unique(np.geomspace(min(first, played(cell)), played(cell), POINTS).round())
+    band = curve_band(shares(evidence, cell, at.tolist()))
+    means = [Estimate(m, math.nan, math.nan, 1) for m in band.mean.tolist()]
+    if band.low is not None and band.high is not None:
+        ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
+        means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
+    return _series(cell.agent, at.tolist(), means, marks=False)
+
+
+def _series(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
+    several = any(math.isfinite(each.low) for each in found)
+    return Series(
+        name,
+        [float(value) for value in x],
+        [number(each.mean) for each in found],
+        [number(each.low) for each in found] if several else None,
+        [number(each.high) for each in found] if several else None,
+        marks=marks,
+    )
+
+
+def _runs(cells: Sequence[Cell]) -> str:
+    runs = max((len(cell.trials) for cell in cells), default=0)
+    return f"{runs} runs" if runs > 1 else "one run"

@@ -1,0 +1,344 @@
+"""The study of analogy: its words, its analysis on results known beforehand, and a run of it."""
+
+import importlib.util
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import gim
+from gim.agent import agents
+from gim.cli import main
+from gim.experiments import beyond
+from gim.experiments.artefact import Artefact, Table
+from gim.experiments.beyond import certificate, classics, ranks, settings, unrelated
+from gim.experiments.beyond.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
+from gim.experiments.beyond.shapes import (
+    gain,
+    gain_figure,
+    gain_table,
+    horizons_of,
+    share_figure,
+    share_table,
+    shares,
+    verdict,
+)
+from gim.experiments.catalogue import chosen, experiments, groups, shortest
+from gim.experiments.measures import points
+from gim.experiments.paper.base import pick
+from gim.experiments.paper.settings import SCALES
+from gim.experiments.reproduction import stored
+from gim.experiments.statistics import Estimate
+from gim.mdp import TabularMDP
+from gim.worlds import world_of
+from tests.made_up_results import evidence
+
+SMOKE = SCALES["smoke"]
+PARTS = (ranks, unrelated, classics)
+PLACES = [place for part in PARTS for place in part.PLACES]
+
+
+def agent_of(trial):
+    return next(name for name, word in AGENTS.items() if str(agents.make(word)) == trial.agent)
+
+
+# -- the generator of matrices that share nothing
+
+
+@pytest.mark.parametrize("shared", ["state", "action"])
+@pytest.mark.parametrize("blocks", [1, 2, 5])
+def test_every_matrix_has_rank_j_whatever_the_blocks(shared, blocks):
+    P = gim.make("shared_factors", S=30, A=20, J=2, K=4, shared=shared, blocks=blocks).transitions
+    assert np.linalg.matrix_rank(P.transpose(2, 0, 1), tol=1e-10).max() == 2
+    sizes = [len(part) for part in np.array_split(np.arange(30), blocks)]
+    into = np.add.reduceat(P, np.cumsum([0, *sizes[:-1]]), axis=2)
+    assert into == pytest.approx(np.full((30, 20, blocks), 1 / blocks))
+    by_state = np.linalg.matrix_rank(P.reshape(30, -1), tol=1e-10)
+    by_action = np.linalg.matrix_rank(P.transpose(1, 0, 2).reshape(20, -1), tol=1e-10)
+    # alpha's rows sum to 1 in every block: the blocks have the constant in common, no more.
+    assert (by_state if shared == "state" else by_action) == 1 + blocks * (2 - 1)
+
+
+def test_blocks_of_unequal_size_and_of_one_state():
+    P = gim.make("shared_factors", S=7, A=3, blocks=3).transitions
+    assert P[..., :3].sum(axis=2) == pytest.approx(np.full((7, 3), 1 / 3))
+    assert gim.make("shared_factors", S=4, A=3, blocks=4).transitions == pytest.approx(0.25)
+    with pytest.raises(ValueError, match="blocks = 5 of S = 4 next states: give S at the most"):
+        gim.make("shared_factors", S=4, A=3, blocks=5)
+
+
+def test_one_block_is_the_generator_of_before():
+    rng = np.random.default_rng(3)
+    alpha = rng.dirichlet(np.full(2, 0.3), 6)
+    beta = rng.dirichlet(np.full(3, 0.3), (4, 2))
+    q = rng.dirichlet(np.full(6, 0.1), 3)
+    P = np.einsum("xj,yjk,kt->xyt", alpha, beta, q, optimize=True)
+    made = gim.make("shared_factors", S=6, A=4, J=2, K=3, seed=3)
+    assert (made.transitions == TabularMDP(P, made.rewards, horizon=10).transitions).all()
+
+
+# -- words
+
+
+def test_the_study_is_a_group_of_its_own():
+    keys = [each.key for each in chosen(["analogy"])]
+    assert {"ranks", "unrelated", "classics", "certificate"} <= set(keys)
+    assert keys == list(experiments(beyond))
+    for word in ("all", "paper"):
+        assert not {each.key for each in chosen([word])} & set(keys)
+    for key in keys:
+        assert [each.key for each in chosen([key])] == [key]
+    assert not {*groups()} & {*keys, *experiments()}
+
+
+def test_the_shortest_words_name_the_same():
+    for words in (["all"], ["analogy"], ["paper", "ranks"], ["fig1", "certificate"]):
+        keys = [each.key for each in chosen(words)]
+        assert chosen(shortest(keys)) == chosen(words)
+        assert len(shortest(keys)) == len(words)
+
+
+def test_the_catalogue_is_listed(capsys):
+    assert main(["reproduce"]) == 2
+    told = capsys.readouterr().out
+    assert "certificate" in told
+    assert "analogy" in told
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
+    for part in PARTS:
+        found = part.cells(scale)
+        assert found
+        for cell in found:
+            same = pick(found, panel=cell.panel, agent=ANALOGIST)[0].trials
+            assert [(t.task, t.episodes, t.seed) for t in cell.trials] == [
+                (t.task, t.episodes, t.seed) for t in same
+            ]
+            assert [t.seed for t in cell.trials] == list(settings.seeds(scale))
+            agents.make(cell.trials[0].agent)
+
+
+@pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
+def test_every_horizon_is_a_stored_point(scale):
+    for cell in (c for part in PARTS for c in part.cells(scale)):
+        assert set(horizons_of(cell)) <= set(points(cell.trials[0].episodes))
+
+
+@pytest.mark.parametrize("place", PLACES, ids=lambda place: place.title)
+def test_every_world_can_be_built_and_has_something_to_gain(place):
+    mdp = world_of(settings.cells([place], SCALES["full"])[0].trials[0].task)
+    assert isinstance(mdp, TabularMDP)
+    assert mdp.optimal_return() > max(0, mdp.random_return())
+
+
+def test_full_is_the_paper_for_the_papers_artefacts():
+    for each in experiments().values():
+        assert each.trials(SCALES["full"]) == each.trials(SCALES["paper"])
+    assert {t.episodes for t in ranks.EXPERIMENT.trials(SCALES["full"])} == {100_000}
+
+
+def test_what_counts_is_not_played_on_seeds_that_were_rehearsed():
+    rehearsed = {k for scale in SCALES.values() if not scale.whole for k in settings.seeds(scale)}
+    counting = {k for scale in SCALES.values() if scale.whole for k in settings.seeds(scale)}
+    assert not rehearsed & counting
+    assert min(rehearsed) == FIRST
+
+
+def test_an_environment_that_gymnasium_lacks_is_named():
+    with pytest.raises(ValueError, match="gymnasium has no Rickshaw"):
+        settings.newest("Rickshaw")
+
+
+# -- analysis
+
+
+def scores(trial):
+    """Two runs; over the plain twin +.1 and +.3, over the pooled marginal -.02 and +.01."""
+    first = trial.seed == FIRST
+    own = 0.8 if first else 0.7
+    less = {ANALOGIST: 0.0, PLAIN: 0.1 if first else 0.3, POOLED: -0.02 if first else 0.01}
+    return {"score": own - less[agent_of(trial)]}
+
+
+@pytest.fixture(scope="module")
+def found():
+    return evidence([part.EXPERIMENT for part in PARTS], SMOKE, scores)
+
+
+def test_a_paired_gain_by_hand(found):
+    """The expanded interval of two runs reaches from the smaller difference to the larger."""
+    cells = unrelated.cells(SMOKE)
+    plain = gain(found, cells, "full rank", PLAIN)
+    assert plain[:3] == pytest.approx((0.2, 0.1, 0.3))
+    pooled = gain(found, cells, "full rank", POOLED)
+    assert pooled[:3] == pytest.approx((-0.005, -0.02, 0.01))
+    row = gain_table(found, cells).rows[1]
+    assert row[:4] == ["full rank", "50", "+0.200 (+0.100..+0.300)", "pays"]
+    assert row[4] == "-0.005 (-0.020..+0.010)"
+
+
+@pytest.mark.parametrize(
+    ("estimate", "said"),
+    [
+        ((0.01, 0.001, 0.02), "pays"),
+        ((0.01, 0.0, 0.02), "neutral"),
+        ((-0.0049, -0.01, 0.001), "neutral"),
+        ((-0.0049, -0.006, -0.004), "neutral"),
+        ((-0.0051, -0.1, 0.1), "harms"),
+        ((0.3, math.nan, math.nan), "neutral"),
+        ((-0.3, math.nan, math.nan), "harms"),
+    ],
+)
+def test_a_verdict_by_hand(estimate, said):
+    assert verdict(Estimate(*estimate, 20)) == said
+
+
+def test_shares_are_over_the_first_episodes(found):
+    cell = pick(unrelated.cells(SMOKE), panel="full rank", agent=ANALOGIST)[0]
+    assert shares(found, cell, [10, 50]) == pytest.approx(np.array([[0.8, 0.8], [0.7, 0.7]]))
+
+
+def test_an_optimum_below_zero_is_shared_from_the_random_policy():
+    given = {"score": -2.0, "optimal_return": -10.0, "random_return": -110.0}
+    made = evidence([unrelated.EXPERIMENT], SMOKE, lambda trial: given)
+    cell = unrelated.cells(SMOKE)[0]
+    assert shares(made, cell, [50]) == pytest.approx(0.9)  # a mean of -20: 90 of 100
+
+
+def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_played():
+    scale = SCALES["quick"]
+    made = evidence([classics.EXPERIMENT], scale)
+    table = share_table(made, classics.cells(scale))
+    taxi = next(place for place in classics.PLACES if place.title == "Taxi").episodes["quick"]
+    assert table.columns == ["task", "agent", f"{taxi:,}", "100", "1,000"]
+    rows = {(row[0], row[1]): row[2:] for row in table.rows}
+    assert rows["Taxi", ANALOGIST] == ["0.900 ± 0.000", "-", "-"]
+    assert rows["GridWorld", PLAIN] == ["-", "0.900 ± 0.000", "0.900 ± 0.000"]
+
+
+def test_figures_show_every_task_and_every_line(found):
+    cells = ranks.cells(SMOKE)
+    figure = share_figure(found, cells, "f", "t")
+    assert [panel.title for panel in figure.panels] == [
+        f"{line}, J=2" for line in ("shared state", "shared action", "none shared")
+    ]
+    line = figure.panels[0].series[0]
+    assert figure.panels[0].log_x
+    assert (line.name, line.x[0], line.x[-1]) == (ANALOGIST, 5, 10)
+    assert line.y == pytest.approx([0.75] * len(line.y))
+    assert (line.low[-1], line.high[-1]) == pytest.approx((0.7, 0.8))
+    gains = gain_figure(found, cells, "f", "t")
+    assert [s.name for s in gains.panels[0].series] == [
+        "shared state", "shared action", "none shared"
+    ]  # fmt: skip
+    assert gains.panels[0].series[1].x == [2.0]
+    assert gains.panels[0].series[1].y == pytest.approx([0.2])
+    assert gains.panels[1].series[2].low == pytest.approx([-0.02])
+
+
+def test_every_part_is_analysed_on_results_of_its_own_trials():
+    for key, each in experiments(beyond).items():
+        artefact = each.analyse(evidence([each], SMOKE))
+        assert artefact.key == key
+        assert artefact.tables
+        assert artefact.heading != "The paper"
+
+
+# -- the certificate
+
+
+def covered(trial):
+    first = trial.seed == FIRST
+    return {
+        "inferred": 30.0 if first else 50.0,
+        "coverage": 0.84 if first else 0.94,
+        "vacuous": 0.25,
+        "coverage_l1": 0.8 if first else math.nan,
+        "vacuous_l1": 1.0 if first else math.nan,
+        "loss_bound": 0.5,
+        "loss": 0.1 if first else 0.6,
+    }
+
+
+def test_coverage_by_hand():
+    """Mean .89; the standard error of .84 and .94 is .05: at least .9 - .1."""
+    made = evidence([certificate.EXPERIMENT], SMOKE, covered)
+    first, second, loss = certificate.analyse(made).tables
+    assert first.rows[0] == [
+        "shared state, J=2", "2 of 2", "40", "0.9", "0.890 ± 0.050", "0.250", "holds"
+    ]  # fmt: skip
+    assert second.rows[0][1:] == ["1 of 2", "40", "0.9", "0.800", "1.000", "fails"]
+    assert loss.rows[0] == ["shared state, J=2", "0.500", "0.350", "1 of 2"]
+    assert len(first.rows) == len({cell.panel for part in PARTS for cell in part.cells(SMOKE)})
+
+
+def test_a_certificate_fails_below_two_standard_errors():
+    assert certificate.verdict(np.array([0.80, 0.82])) == "fails"  # .81 + 2 (.01) < .9
+    assert certificate.verdict(np.array([0.88, 0.90])) == "holds"
+    assert certificate.verdict(np.array([0.9])) == "holds"
+    assert certificate.verdict(np.array([0.89])) == "fails"
+
+
+def test_without_anything_inferred_nothing_is_said():
+    tables = certificate.analyse(evidence([certificate.EXPERIMENT], SMOKE)).tables
+    assert tables[0].rows[0][1:] == ["0 of 2", "-", "0.9", "-", "-", "-"]
+    assert tables[2].rows[0][1:] == ["-", "-", "-"]
+
+
+# -- from the command to the docs
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory):
+    out = tmp_path_factory.mktemp("study") / "results"
+    words = ["reproduce", "unrelated", "--scale", "smoke", "--engine", "serial", "--out", str(out)]
+    assert main(words) == 0
+    return out
+
+
+def test_the_study_runs_and_reports(ran, capsys):
+    assert main(["report", str(ran)]) == 0
+    html = (ran / "report.html").read_text()
+    assert "Analogy, put to the test" in html
+    assert "<h3>The question</h3>" in html
+    assert "Paired gain of the Analogist" in html
+    assert (ran / "figures" / "analogy-unrelated.png").stat().st_size > 10_000
+    assert not (ran / "ledger.md").exists()
+
+
+@pytest.fixture(scope="module")
+def refresh():
+    path = Path(__file__).parent.parent / "docs" / "refresh.py"
+    spec = importlib.util.spec_from_file_location("refresh", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_docs_are_filled_from_a_folder(ran, refresh, tmp_path):
+    text = refresh.study(stored(ran))
+    assert "### Paired gain of the Analogist" in text
+    assert "| full rank | 50 |" in text
+    assert "--scale smoke" in text
+    page = tmp_path / "study.md"
+    page.write_text("before\n<!-- results -->\nold\n<!-- /results -->\nafter\n")
+    refresh.between(page, "results", text)
+    assert "old" not in page.read_text()
+    assert page.read_text().startswith("before\n<!-- results -->\nMade at")
+    assert page.read_text().endswith("<!-- /results -->\nafter\n")
+
+
+def test_tables_of_one_kind_become_one(refresh):
+    one = Artefact("a", "Study: a", "", tables=[Table("t", ["task", "10"], [["x", 1]])])
+    two = Artefact("b", "Study: b", "", tables=[Table("t", ["task", "2", "10"], [["y", 2, 3]])])
+    ((table, sources),) = refresh.merged([one, two])
+    assert table.columns == ["task", "2", "10"]
+    assert table.rows == [["x", "-", 1], ["y", 2, 3]]
+    assert sources == ["a", "b"]
+
+
+def test_the_page_of_the_docs_has_its_place():
+    text = (Path(__file__).parent.parent / "docs" / "study.md").read_text()
+    assert text.count("<!-- results -->") == text.count("<!-- /results -->") == 1
