@@ -292,10 +292,37 @@ class RMax(ModelBased):
 
 
 class UCBVI(ModelBased):
+    def start(self):
+        super().start()
+        self.visits = []  # of pairs met before: how far each differed, and what it weighs
+        self.at_plan = {(s, a): 0 for s in self.S for a in self.A}
+
+    def learn(self, s, h, a, r, t, end):
+        n = self.n[s, a]
+        if n:
+            mean = self.R[s, a] / n
+            same = abs(r - mean) <= 1e-9 * (1 + abs(mean))
+            self.visits.append((1 - self.N[s, a, t] / n if same else 1.0, n))
+        over = super().learn(s, h, a, r, t, end)
+        if not self.agent.growth:
+            return over
+        growth = {pair: self.n[pair] - before for pair, before in self.at_plan.items()}
+        if growth[s, a] >= max(2, self.at_plan[s, a]):
+            return True
+        return over and any(
+            new and new >= self.agent.growth * self.at_plan[pair] for pair, new in growth.items()
+        )
+
     def think(self):
         S, A = self.task.S, self.task.A
         self.L = math.log(5 * S * A * max(self.T, 1) / self.agent.delta)
+        self.scale = self.rare = self.agent.scale
+        if self.scale is None:
+            self.scale = 1 / math.sqrt(2 * self.L * self.H)
+            total = 1.0 + sum(off / n for off, n in self.visits)
+            self.rare = self.scale * (total / (1.0 + sum(1 / n for _, n in self.visits)))
         self.induct(self.value)
+        self.at_plan = {pair: self.n[pair] for pair in self.at_plan}
 
     def value(self, h, s, a, v):
         n = self.n[s, a]
@@ -304,12 +331,13 @@ class UCBVI(ModelBased):
         r, mean = self.R[s, a] / n, self.expect(s, a, v)
         width = (self.high - self.low) * (self.H - h)
         if self.agent.bonus == "hoeffding":
-            bonus = width * math.sqrt(self.L / (2 * n))
+            bonus = self.rare * width * math.sqrt(self.L / (2 * n))
         else:
             spread = max(0, self.expect(s, a, {t: v[t] ** 2 for t in self.S}) - mean**2)
             noise = max(0, self.R2[s, a] / n - r**2)
-            bonus = math.sqrt(2 * self.L * (spread + noise) / n) + width * self.L / (3 * n)
-        return min(self.most(h), r + mean + self.agent.scale * bonus)
+            bonus = self.scale * math.sqrt(2 * self.L * (spread + noise) / n)
+            bonus += self.rare * width * self.L / (3 * n)
+        return min(self.most(h), r + mean + bonus)
 
 
 class MBIEEB(ModelBased):

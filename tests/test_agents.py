@@ -39,6 +39,8 @@ MORE = [
     "rmax:m=3,planner=discounted",
     "rmax:m=3,planner=lookahead,r_max=1",
     "ucbvi:bonus=hoeffding,scale=1",
+    "ucbvi:scale=none,growth=0.5",
+    "gim:m=2,rho=0.5,infer=analogy,learn_on=true,exploration=active",
     "rmax:m=4,infer=by_completion(m=2,rho=0.3)",
     "ucbvi:infer=by_completion(m=2,rho=0.3)",
     "psrl:infer=by_completion(m=2,rho=0.3)",
@@ -83,6 +85,8 @@ TWINS = [
     (UCBVI(), naive.UCBVI),
     (UCBVI(bonus="hoeffding", scale=0.1), naive.UCBVI),
     (UCBVI(scale=1.0, delta=0.5, r_max=4.0), naive.UCBVI),
+    (UCBVI(scale=None), naive.UCBVI),
+    (UCBVI(scale=None, growth=0.3), naive.UCBVI),
     (PSRL(), naive.PSRL),
     (PSRL(alpha=3.0, mean=0.4, visits=2.0, shape=0.7, spread=0.5), naive.PSRL),
     (MBIEEB(), naive.MBIEEB),
@@ -463,3 +467,39 @@ def test_rmax_with_the_authors_r_max_never_explores_the_river():
 def test_rmax_scores_on_drawn_tasks():
     assert scores.scores("rmax", "synthetic", seeds=4).mean() >= 0.93
     assert scores.scores("rmax", "gridworld", seeds=8).mean() >= 0.90
+
+
+# -- planning on news
+
+
+def test_within_a_long_episode_a_new_plan_follows_each_discovery():
+    rng = np.random.default_rng(5)
+    to = rng.integers(30, size=(30, 5))
+    to[:, 0] = (np.arange(30) + 1) % 30
+    mdp = gim.TabularMDP(np.eye(30)[to], rng.random((30, 5)), horizon=400)
+    slow, fast = (gim.run(f"ucbvi:scale=none,growth={g}", mdp, 3) for g in ("0", "0.1"))
+    met = [(run.memory.belief.counts.n > 0).sum() for run in (slow, fast)]
+    assert met[1] == 150  # every pair, where the other goes on for what it thought was new
+    assert met[0] < 75
+
+
+def test_plans_on_news_are_few_and_as_good():
+    mdp = gim.make("shared_factors", S=10, A=5, seed=2)
+    each, news = (gim.run(f"ucbvi:growth={g}", mdp, 3000, seeds=range(3)) for g in ("0", "0.1"))
+    assert all(run.plans >= 3000 for run in each)
+    assert all(run.plans < 1000 for run in news)
+    assert news.score > each.score - 0.01
+
+
+def test_surprise_is_an_unbiased_estimate_of_randomness():
+    p = np.array([0.5, 0.3, 0.2])
+    mdp = gim.TabularMDP(np.tile(p, (3, 2, 1)), np.zeros((3, 2)), horizon=10)
+    runs = gim.run("ucbvi", mdp, 20, seeds=range(300))
+    sums = np.array([run.memory.surprise for run in runs]) - 1.0  # less the imagined visit
+    assert abs(sums[:, 0].sum() / sums[:, 1].sum() - (1 - (p**2).sum())) < 0.02
+    certain = gim.TabularMDP(np.eye(3)[[[1, 2], [2, 0], [0, 1]]], np.zeros((3, 2)), horizon=10)
+    run = gim.run("ucbvi", certain, 20)
+    assert run.memory.surprise[0] == 1.0
+    noisy = certain.with_(noise=np.ones((3, 2)))  # a reward unlike the others is a surprise, too
+    run = gim.run("ucbvi:r_min=-3,r_max=3", noisy, 20)
+    assert run.memory.surprise[0] == pytest.approx(run.memory.surprise[1])

@@ -134,7 +134,7 @@ def test_one_seed_gives_the_same_run_again(shows) -> None:
 
 def test_several_seeds(shows) -> None:
     out = shows("train", "riverswim", *SHORT, "--seed", "3", "--seeds", "3")
-    runs = gim.run("q_learning", "riverswim", episodes=50, seeds=range(3, 6))
+    runs = gim.run("analogist", "riverswim", episodes=50, seeds=range(3, 6))
     lines = re.findall(r"^ *(\d+|mean) +([\d.]+) ", out, re.M)
     assert [name for name, _ in lines] == ["3", "4", "5", "mean"]
     assert [float(score) for _, score in lines] == pytest.approx(
@@ -151,7 +151,7 @@ def test_save_and_load(shows) -> None:
     assert "saved to a run.npz" in out
     run = gim.load("a run.npz")
     np.testing.assert_array_equal(
-        run.returns, gim.run("q_learning", "riverswim", episodes=50).returns
+        run.returns, gim.run("analogist", "riverswim", episodes=50).returns
     )
 
 
@@ -225,7 +225,7 @@ def paused_after(monkeypatch, episodes: int, size: int = 64) -> None:
 
 
 def test_ctrl_c_saves_and_says_how_to_go_on(capsys, monkeypatch) -> None:
-    whole = gim.run("q_learning", "riverswim", episodes=5000, seed=4)
+    whole = gim.run("analogist", "riverswim", episodes=5000, seed=4)
     with monkeypatch.context() as patch:
         paused_after(patch, 500)
         words = ["train", "riverswim", "--episodes", "5000", "--seed", "4", "--save", "a b.npz"]

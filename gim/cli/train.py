@@ -1,5 +1,6 @@
 """Let an agent learn in a world, and show what came of it.
 
+    gim train riverswim
     gim train riverswim:length=10 --agent q_learning:alpha=0.2
     gim train FrozenLake-v1:map_name=8x8 --episodes 20000 --save lake.npz
 
@@ -13,6 +14,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from gim import files
 from gim.agent import agents
@@ -20,18 +22,19 @@ from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
 from gim.launch import prepare
 from gim.loading import load
+from gim.mdp import TabularMDP
 from gim.runs import Interrupted, Report, Run
 from gim.terminal import Progress, count
 from gim.worlds import world_of
 
-DEFAULTS = {"agent": "q_learning", "episodes": 5000, "seed": 0}
+DEFAULTS = {"episodes": 5000, "seed": 0}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Take a world, an agent, and how long and how often."""
     add = parser.add_argument
     add("world", nargs="?", metavar="WORLD", help="riverswim:length=10, my.npz or a Gymnasium id")
-    add("--agent", metavar="AGENT", help="q_learning:alpha=0.2 (default: q_learning)")
+    add("--agent", metavar="AGENT", help="q_learning:alpha=0.2 (default: analogist)")
     add("--episodes", type=whole, metavar="N", help="how many to play (default: 5000)")
     add("--seed", type=whole, metavar="N", help="fixes every bit of the run (default: 0)")
     add("--seeds", type=whole, metavar="N", help="N runs, from --seed onwards")
@@ -43,7 +46,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Check all that can be checked, then play."""
     given = [
-        name for name in ("world", *DEFAULTS, "seeds", "horizon") if getattr(args, name) is not None
+        name
+        for name in ("world", "agent", *DEFAULTS, "seeds", "horizon")
+        if getattr(args, name) is not None
     ]
     if args.resume is not None:
         if given:
@@ -60,13 +65,19 @@ def run(args: argparse.Namespace) -> int:
         if args.seeds is not None:
             raise ValueError("--save keeps one run: leave --seeds out")
         files.check_target(args.save)
-    agent, world = agents.make(args.agent), world_of(args.world, args.horizon)
+    world = world_of(args.world, args.horizon)
+    agent = agents.make(_default(world) if args.agent is None else args.agent)
     if args.seeds is None:
         return _one(prepare(agent, world, args.episodes, args.seed, args.horizon), args.save)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
     seeds = range(args.seed, args.seed + args.seeds)
     return _many([partial(prepare, agent, world, args.episodes, s, args.horizon) for s in seeds])
+
+
+def _default(world: Any) -> str:
+    """The learner to start with; it must know how large rewards can be."""
+    return "analogist" if isinstance(world, TabularMDP) else "q_learning"
 
 
 def _one(run: Run, path: Path | None) -> int:
