@@ -41,7 +41,7 @@ def test_the_command_prints_facts_spectrum_and_verdict(capsys):
     for words in ("diameter D", "Assumption 1", "kappa", "mu0, Keshavan", "█", "Rehearsal"):
         assert words in out
     assert main(["inspect", "FrozenLake-v1"]) == 0
-    assert "Warning: inference hurts here" in capsys.readouterr().out
+    assert "Warning: completion hurts here" in capsys.readouterr().out
 
 
 def test_the_command_saves_the_picture(tmp_path, capsys):

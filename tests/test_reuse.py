@@ -79,8 +79,8 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(axis):
 
     def cut(N):
         exam = Exam(N, n, mdp.available, 4, 2.0, np.random.default_rng(0))
-        model = of_model(model_of(mdp), exam)
-        other = Spliced(np.full(model.held.shape, 1 / 6), np.full(model.q.shape, 1 / 6))
+        other = Spliced(np.full(exam.judges.N.shape, 1 / 6), np.full(N.shape, 1 / 6))
+        model = of_model(model_of(mdp), exam, other)
         return exam, spliced(model, other, exam, axis)
 
     exam, before = cut(N)

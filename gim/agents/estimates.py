@@ -70,10 +70,13 @@ def estimated(
         return filled(counts, known)
     if not own:
         return P, r
-    mine = known.mask & (counts.n > 0)
+    mine, ends = known.mask & (counts.n > 0), known.terminal
     p_hat, r_hat = empirical(counts)
     p_hat = dense(p_hat, counts.n.shape)
-    return np.where(mine[:, :, None], p_hat, P), np.where(mine, r_hat, r)
+    P, r = np.where(mine[:, :, None], p_hat, P), np.where(mine, r_hat, r)
+    P[ends], r[ends] = np.eye(len(P))[ends][:, None, :], 0.0  # some were found since completion
+    P[~known.available] = 0.0
+    return P, r
 
 
 def blended(counts: Counts, known: Known, prior: Prior) -> tuple[Any, Floats]:

@@ -147,21 +147,23 @@ def _rehearsed(found: Rehearsal) -> list[list[str]]:
 
 
 def _certified(mdp: TabularMDP, args: argparse.Namespace) -> list[list[str]]:
-    """What `gim.Analogy` would say of the pairs without samples, and how far that holds."""
+    """What `gim.Analogy` would infer from such samples, and how far that holds."""
     rng = np.random.default_rng(args.seed)
     counts = sample(mdp, rng, args.m, args.rho).counts
     frame = Frame(mdp.available, mdp.terminal, mdp.reward_range)
     found = certified(counts, frame, Analogy(), task_of(mdp), SHARE, rng)
-    true = found.against(mdp)
     if found.candidate is None:
-        return [["inferred by", "nothing: no candidate beats knowing nothing, or none is needed"]]
+        return [["inferred by", "nothing: too few samples, none random, or no candidate helps"]]
+    true = found.against(mdp)
     best = abs(mdp.optimal_return()) or 1.0
     loss = "vacuous" if found.loss_vacuous else f"{found.loss / best:.3f}"
     return [
         ["inferred by", found.candidate],
-        ["inferred pairs", str(true.inferred)],
+        ["inferred pairs, their own samples included", str(true.inferred)],
+        ["  without a sample", str(int(found.unmet.sum()))],
         [f"bounds on |(p-q).V| that hold (stated {SHARE:g})", f"{true.value:.3f}"],
         ["  that are vacuous", f"{found.vacuous:.3f}"],
+        ["  that are vacuous, without a sample", f"{found.unmet_vacuous:.3f}"],
         [f"bounds on ||p-q||_1 that hold (stated {SHARE:g})", f"{true.l1:.3f}"],
         ["  that are vacuous", f"{found.l1_vacuous:.3f}"],
         ["loss of the plan over the optimum: bound", loss],
@@ -172,7 +174,7 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> list[list[str]]:
 def _verdict(mdp: TabularMDP, found: Rehearsal) -> str:
     if found.hurts:
         return (
-            "Warning: inference hurts here. What is known of other pairs says too little of the "
+            "Warning: completion hurts here. What is known of other pairs says too little of the "
             "inferred ones;\nexplore all pairs (rho=1), which switches completion off."
         )
     if found.l1 > min(found.state_mean, found.marginal):

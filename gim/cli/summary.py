@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.analogy import Analogy
-from gim.inference.certificate import certify
+from gim.inference.certificate import certifiable, certify
 from gim.mdp import TabularMDP
 from gim.runs import Run
 from gim.terminal import count, sparkline, table
@@ -79,7 +79,7 @@ def _figures(run: Run) -> list[list[Any]]:
         rows.append(["random policy", _figure(run.mdp.random_return())])
     if run.explored_at is not None:
         rows.append(["explored", f"by episode {run.explored_at:,}"])
-    if isinstance(getattr(run.agent, "infer", None), Analogy) and run.steps:
+    if isinstance(getattr(run.agent, "infer", None), Analogy) and certifiable(run):
         rows.append(["certificate", certify(run)])
     rows.append(["plans", f"{run.plans:,} for the policy, {run.walk_plans:,} to explore"])
     rows.append(["steps", f"{run.steps:,} at {count(measures.rate)}/s"])

@@ -15,6 +15,7 @@
 | `inferred` | pairs met no more often than their prediction is worth (`gim.certify`) |
 | `coverage`, `vacuous` | share of their bounds on abs((p - p~).V) that hold; that say nothing |
 | `coverage_l1`, `vacuous_l1` | the same for the bounds on the L1 distance |
+| `unmet`, `vacuous_unmet` | those that were never met, and the share of their bounds on values |
 | `loss_bound`, `loss` | the most that the model's plan loses, what it loses; over the optimum |
 | `peak_memory_mb` | largest resident memory of the process during the trial |
 
@@ -35,7 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.inference.analogy import Analogy
-from gim.inference.certificate import certify
+from gim.inference.certificate import certifiable, certify
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -68,6 +69,8 @@ CERTIFIED = (
     "vacuous",
     "coverage_l1",
     "vacuous_l1",
+    "unmet",
+    "vacuous_unmet",
     "loss_bound",
     "loss",
 )
@@ -118,13 +121,23 @@ def measures(run: Run) -> dict[str, Any]:
 
 def certificate(run: Run) -> dict[str, float]:
     """How the certificate of an agent that learns by analogy does; NaN for all others."""
-    if run.mdp is None or not isinstance(getattr(run.agent, "infer", None), Analogy):
+    by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
+    if run.mdp is None or not by_analogy or not certifiable(run):
         return dict.fromkeys(CERTIFIED, math.nan)
     found = certify(run)
     true, best = found.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
-    transitions = (true.inferred, true.value, found.vacuous, true.l1, found.l1_vacuous)
-    losses = (found.loss / best, true.loss / best)
-    return dict(zip(CERTIFIED, map(float, transitions + losses), strict=True))
+    values = {
+        "inferred": true.inferred,
+        "coverage": true.value,
+        "vacuous": found.vacuous,
+        "coverage_l1": true.l1,
+        "vacuous_l1": found.l1_vacuous,
+        "unmet": found.unmet.sum(),
+        "vacuous_unmet": found.unmet_vacuous,
+        "loss_bound": found.loss / best,
+        "loss": true.loss / best,
+    }
+    return {name: float(values[name]) for name in CERTIFIED}
 
 
 def times(run: Run) -> dict[str, float]:

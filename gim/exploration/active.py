@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from gim.exploration.base import Choices, Exploration, new_choices
 from gim.jit import hot
-from gim.model.counts import Counts, Known, transitions
+from gim.model.counts import DENSE_LIMIT, Counts, Known, dense
 from gim.params import Within
 from gim.sampling import pick
 
@@ -96,6 +96,8 @@ class Active(Exploration):
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Walk:
         """All pairs are worth the same; the first tried least goes first."""
         S, A = counts.n.shape
+        if S * A * S > DENSE_LIMIT:
+            raise ValueError(f"active walking needs tables of {S * A * S:,} numbers: use planned")
         one = np.ones((S, A))
         choices = new_choices(known.available, beta, rng)
         return Walk(choices, one, np.zeros((S, A)), one.copy(), np.zeros((S, A), np.int64))
@@ -109,9 +111,10 @@ class Active(Exploration):
         walk.gain[:] = np.where(unknown, gains(counts.n, q, n0, alone), 0.0)
         walk.base[:], walk.planned[:] = counts.n + alone, counts.n
         n = counts.n + n0
-        N = _dense(counts) + n0[:, :, None] * q
+        N = dense(counts) + n0[:, :, None] * q
         P = N / np.where(n > 0, n, 1.0)[:, :, None]
-        value, walk.later[:] = collect(P, walk.gain, known.available, n == 0, self.gamma)
+        blank = (n == 0) & ~known.terminal[:, None]
+        value, walk.later[:] = collect(P, walk.gain, known.available, blank, self.gamma)
         return bool((value > 0)[counts.n.any(axis=1)].any())
 
 
@@ -170,10 +173,3 @@ def collect(
         if not rising:
             break
     return value, later
-
-
-def _dense(counts: Counts) -> Floats:
-    N = transitions(counts)
-    S, A = counts.n.shape
-    dense: Floats = N if isinstance(N, np.ndarray) else N.toarray().reshape(S, A, S)
-    return dense

@@ -20,13 +20,12 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
-from gim.inference.belief import dense
 from gim.inference.candidates import Candidate, candidates
 from gim.inference.exam import Exam
 from gim.inference.judging import Judges, Strata
-from gim.inference.reuse import PARTS, Spliced, of_model, spliced
+from gim.inference.reuse import MODEL, PARTS, Spliced, of_model, spliced
 from gim.inference.rewards import infer_rewards
-from gim.model.counts import DENSE_LIMIT, Counts, transitions
+from gim.model.counts import DENSE_LIMIT, Counts, dense
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 
@@ -49,6 +48,7 @@ class Inferred(NamedTuple):
     judges: Judges
     held: Floats  # [K, S] what it said of each judge without having seen it
     strata: Strata
+    apart: Floats | None = None  # [K, S] the same without any pair of its state
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,9 @@ class Analogy(Inference):
     """The candidate that predicts held-out pairs best, worth as many visits as it deserves."""
 
     folds: Annotated[int, Within(2), "parts in which pairs are held out"] = 4
-    ridge: Annotated[float, Within(0), "visits that shrinkage is worth before data say more"] = 2.0
+    ridge: Annotated[float, Within(1e-3), "visits that shrinkage is worth before data say more"] = (
+        2.0
+    )
     most: Annotated[float, Within(0), "the most visits that a prediction is worth"] = 200.0
     candidates: Annotated[str, OneOf(*FAMILIES), "who may predict"] = "all"
 
@@ -76,7 +78,14 @@ class Analogy(Inference):
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""
         exam = self._exam(counts, frame, rng)
-        return None if exam is None else self._choose(exam, frame)
+        found = None if exam is None else self._choose(exam, frame)
+        if exam is None or found is None:
+            return None
+        predict = self._candidates(*exam.n.shape).get(found.name)
+        if predict is None:  # a model learned elsewhere has seen none of the pairs anyway
+            return found._replace(apart=found.held if found.name == MODEL else None)
+        settings = (exam.N, exam.n, exam.playable, self.folds, self.ridge, rng)
+        return found._replace(apart=Exam(*settings, by_state=True).answers(predict))
 
     def _exam(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Exam | None:
         """The counts as an exam; None if there are too few judges, or too many counts."""
@@ -84,8 +93,7 @@ class Analogy(Inference):
         n = np.where(playable, counts.n, 0).astype(np.float64)
         if 2 * self.folds > (n >= 2).sum() or n.size * len(n) > DENSE_LIMIT:
             return None
-        N = dense(transitions(counts), counts.n.shape)
-        return Exam(N, n, playable, self.folds, self.ridge, rng)
+        return Exam(dense(counts), n, playable, self.folds, self.ridge, rng)
 
     def _choose(self, exam: Exam, frame: Frame) -> Inferred | None:
         judges, S = exam.judges, exam.N.shape[2]
@@ -116,8 +124,8 @@ class Analogy(Inference):
         self, exam: Exam, learned: LearnedModel, best: str, said: Spliced
     ) -> tuple[str, Spliced]:
         """The best of this task's own candidate, the model, and the two put together."""
-        model = of_model(learned, exam)
-        offers = {best: said, "model": model}
+        model = of_model(learned, exam, said)
+        offers = {best: said, MODEL: model}
         offers |= {name: spliced(model, said, exam, axis) for name, axis in PARTS.items()}
         score = {
             name: exam.score(exam.judges.distances(each.held)) for name, each in offers.items()

@@ -24,6 +24,7 @@ from gim.agent import TERMINATED, Mind, Task
 from gim.inference.base import Floats, Frame, Prior, no_prior
 from gim.jit import hot
 from gim.model.counts import (
+    DENSE_LIMIT,
     Counts,
     compact,
     count,
@@ -61,14 +62,17 @@ class Evidence(NamedTuple):
 
 
 def new_belief(task: Task, infer: Any) -> Belief:
-    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
+    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged.
+
+    A prior is S*A*S numbers: in worlds whose counts are stored sparse none is ever inferred.
+    """
     S, A = task.S, task.A
     trusted = None if infer is not None and infer.reuses else task.prior
     counts = new_counts(S, A) if trusted is None else counts_of(trusted)
     terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
-    never = np.iinfo(np.int64).max
-    schedule = np.array([counts.n.sum(), never if infer is None else task.H])
-    return Belief(counts, terminal, no_prior(*((0, 0) if infer is None else (S, A))), schedule)
+    silent = infer is None or S * A * S > DENSE_LIMIT
+    schedule = np.array([counts.n.sum(), np.iinfo(np.int64).max if silent else task.H])
+    return Belief(counts, terminal, no_prior(*((0, 0) if silent else (S, A))), schedule)
 
 
 @hot
@@ -136,12 +140,14 @@ def evidence(belief: Belief) -> Evidence:
     n = counts.n.astype(np.float64)
     if not _speaks(prior):
         return Evidence(compact(counts), n, counts.R, counts.R2, n)
+    goes_on = ~belief.terminal[:, None]  # an end that was found since the prior was inferred
+    n0, r_n0 = prior.n0 * goes_on, prior.r_n0 * goes_on
     return Evidence(
-        N=dense(transitions(counts), n.shape) + prior.n0[:, :, None] * prior.q,
-        n=n + prior.n0,
-        R=counts.R + prior.r_n0 * prior.r,
-        R2=counts.R2 + prior.r_n0 * prior.r**2,
-        n_r=n + prior.r_n0,
+        N=dense(transitions(counts), n.shape) + n0[:, :, None] * prior.q,
+        n=n + n0,
+        R=counts.R + r_n0 * prior.r,
+        R2=counts.R2 + r_n0 * prior.r**2,
+        n_r=n + r_n0,
     )
 
 

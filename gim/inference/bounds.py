@@ -12,16 +12,19 @@ and by Markov's inequality at most a share alpha of the pairs has an error above
 
 This asks for no shape of the errors and no large numbers; what it does ask for is that pairs which
 are inferred are no worse predicted, on average, than held-out pairs with as much evidence. tau2 is
-taken two standard errors above its estimate. Where no judge had so little evidence, or where
-nothing is inferred at all, the bound is the span of f: vacuous, and counted as such.
+taken two standard errors above its estimate. Where no judge had so little evidence of its state,
+judges speak whose whole state was held out: that asks for states never left to be like the others.
+Where none had so little evidence of its action, or where nothing is inferred at all, the bound is
+the span of f: vacuous, and counted as such.
 
 A plan picks pairs, and it likes those whose value is overestimated: a bound that fails for some of
 them is no bound on its loss. There the bounds must hold everywhere, for all S A H of them, and are
 
-    sqrt(2 L that) + w span(f) L / (3 n),    L = ln(2 S A H / alpha),
+    sqrt(2 L that) + w span(f) L / (3 n),    L = ln(6 S A H / alpha),
 
-Bernstein's inequality for the counts; for the predictions it asks that their errors have no heavier
-tails than the normal distribution, which the share above does not.
+Bernstein's inequality for the counts (with f taken as if it did not depend on them); for the
+predictions it asks that their errors have no heavier tails than the normal distribution, which the
+share above does not.
 
 For ||p - p~||_1 the same holds with sum d^2 / u in place of (d.f)^2, since ||d||_1^2 <= sum d^2 / u
 for any distribution u. Rewards are bounded likewise by what was seen of them.
@@ -29,12 +32,14 @@ for any distribution u. Rewards are bounded likewise by what was seen of them.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 from gim.inference.analogy import Inferred
 from gim.inference.base import Floats, Frame
-from gim.inference.belief import dense
-from gim.model.counts import Counts, transitions
+from gim.inference.judging import Judges, mean
+from gim.model.counts import Counts, dense
 
 MARGIN = 2.0  # standard errors added to the mean squared error
 ROUNDING = 1e-9
@@ -49,7 +54,7 @@ class Bounds:
         self.found, self.alpha = found, 1.0 - share
         self.n = counts.n.astype(np.float64)
         self.n0 = np.zeros((S, A)) if found is None else found.n0
-        N = dense(transitions(counts), (S, A))
+        N = dense(counts)
         N = N if found is None else N + found.n0[:, :, None] * found.q
         behind = self.n + self.n0
         self.P = N / np.where(behind > 0, behind, 1.0)[:, :, None]
@@ -58,8 +63,13 @@ class Bounds:
         self.P[frame.terminal] = np.eye(S)[frame.terminal][:, None, :]
         self.own = self.n / np.where(behind > 0, behind, 1.0)  # w: the weight of a pair's counts
         self.blind = behind == 0  # [S, A] of which nothing can be said
+        self.apart = np.zeros((S, A), bool)  # [S, A] judged by judges without their states
         if found is not None:
-            self.blind |= found.strata.beyond & (self.n < self.n0)
+            beyond = found.strata.beyond & (self.n < self.n0)
+            elsewhere = self.n.sum(axis=0) - self.n  # visits of the action in other states
+            least = elsewhere[found.judges.pairs].min()
+            self.apart = beyond & (elsewhere >= least) & (found.apart is not None)
+            self.blind |= beyond & ~self.apart
 
     def of(self, f: Floats, L: float | None = None) -> Floats:
         """Bounds on |(p - p~).f|, [S, A]; at most the span of f. With L they hold everywhere."""
@@ -67,8 +77,7 @@ class Bounds:
         spread = np.maximum(self.P @ f**2 - (self.P @ f) ** 2, 0.0)
         behind = self.n + self.n0
         spread = (behind * spread + span**2 / 12) / (behind + 1)  # one visit that might be anything
-        errors = None if self.found is None else self.found.judges.errors_of(self.found.held, f)
-        return self._bounds(errors, spread, float(span), L)
+        return self._bounds(lambda judges, q: judges.errors_of(q, f), spread, float(span), L)
 
     def l1(self) -> Floats:
         """Bounds on ||p - p~||_1, [S, A]; at most 2."""
@@ -81,19 +90,23 @@ class Bounds:
             u /= u.sum()
         spread = (self.P * (1 - self.P) / u).sum(axis=2)
         spread = ((self.n + self.n0) * spread + S) / (self.n + self.n0 + 1)
-        errors = None
-        if self.found is not None:
-            errors = self.found.judges.distances(self.found.held, u)
-        return self._bounds(errors, spread, 2.0)
+        return self._bounds(lambda judges, q: judges.distances(q, u), spread, 2.0)
 
     def _bounds(
-        self, errors: Floats | None, spread: Floats, most: float, L: float | None = None
+        self,
+        errors: Callable[[Judges, Floats], Floats],
+        spread: Floats,
+        most: float,
+        L: float | None = None,
     ) -> Floats:
-        """From the judges' squared errors [K] and a pair's own variance [S, A]."""
-        tau2 = np.zeros(self.n.shape)
-        if errors is not None and self.found is not None:
-            middle, error = self.found.strata.means(errors)
+        """From the judges' squared errors [K] of predictions and a pair's own variance [S, A]."""
+        tau2, found = np.zeros(self.n.shape), self.found
+        if found is not None:
+            middle, error = found.strata.means(errors(found.judges, found.held))
             tau2 = np.maximum(middle, 0.0) + MARGIN * error
+            if found.apart is not None:
+                far = mean(errors(found.judges, found.apart), found.judges.weights)
+                tau2 = np.where(self.apart, np.maximum(tau2, far[0] + MARGIN * far[1]), tau2)
         n = np.maximum(self.n, 1.0)
         square = (1 - self.own) ** 2 * tau2 + self.own**2 * spread / n
         if L is None:
@@ -108,16 +121,19 @@ class Bounds:
 def rewards_within(counts: Counts, frame: Frame, L: float) -> tuple[Floats, Floats]:
     """Bounds on r(s,a) that hold everywhere, [S, A] each; all that is possible where unseen.
 
-    Rewards are taken to be certain if no pair has ever paid two different ones.
+    Rewards are taken to be certain if no pair has ever paid two different ones. How widely single
+    ones spread is not known: as far as r(s,a) does, or as payments of 0 or w would.
     """
     n = np.maximum(counts.n, 1).astype(np.float64)
     r = counts.R / n
     spread = np.maximum(counts.R2 / n - r**2, 0.0)
-    spread[spread <= ROUNDING * (1 + r**2)] = 0.0
+    spread[spread <= ROUNDING * float(np.abs(r).max()) ** 2] = 0.0
     pooled = (n * spread)[counts.n >= 2].sum() / max(n[counts.n >= 2].sum(), 1.0)
     least, largest = frame.reward_range
     off = np.sqrt(2 * L * (n * spread + pooled) / (n + 1) / n)
-    off += (pooled > 0) * (largest - least) * L / (3 * n)
+    size = np.maximum(np.abs(counts.R), np.sqrt(counts.R2))
+    paid = counts.R2 / np.where(size > 0, size, 1.0)  # w, if it is 0 or w
+    off += (pooled > 0) * np.maximum(largest - least, paid) * L / (3 * n)
     unseen = counts.n == 0
     low = np.where(unseen, least, np.maximum(r - off, least))
     high = np.where(unseen, largest, np.minimum(r + off, largest))

@@ -22,18 +22,18 @@ import numpy as np
 
 from gim.agent import Task
 from gim.inference.analogy import Analogy
-from gim.inference.base import Floats, Frame
+from gim.inference.base import Floats, Frame, inferences
 from gim.inference.bounds import ROUNDING, Bounds, rewards_within
 from gim.inference.judging import Mask
 from gim.mdp import TabularMDP
-from gim.model.counts import Counts
+from gim.model.counts import DENSE_LIMIT, Counts
 from gim.model.rewards import most_to_come, reward_range
 
 
 class Coverage(NamedTuple):
     """How a certificate does: shares of the inferred pairs (and steps)."""
 
-    inferred: int  # pairs
+    inferred: int  # pairs that can be played
     value: float  # share whose |(p - p~).V| is within its bound
     l1: float  # share whose ||p - p~||_1 is
     loss: float  # what the plan really loses of the optimal return
@@ -49,11 +49,13 @@ class Certificate:
         candidate: what the inferred pairs were predicted by; None: nothing was inferred.
         P: [S, A, S] the model, p~.
         inferred: [S, A] pairs met no more often than their prediction is worth.
+        unmet: [S, A] those of them that were never met.
         value: [H - 1, S, A] bounds on |(p - p~).V_{h+1}|, with V [H + 1, S] the model's own values.
         span: [H - 1] largest V_{h+1} less the least: a bound as large is vacuous.
         l1: [S, A] bounds on ||p - p~||_1; 2 is vacuous.
         policy: [H, S] the model's plan.
-        lower, upper: bounds on the return of that plan, and on that of the best.
+        lower, upper: bounds on the return of that plan, and on that of the best, from where
+            episodes begin (from any state alike if the world does not say where that is).
         trivial: what the plan expects above the least possible return: it may always lose that.
     """
 
@@ -61,6 +63,7 @@ class Certificate:
     candidate: str | None
     P: Floats
     inferred: Mask
+    unmet: Mask
     value: Floats
     V: Floats
     span: Floats
@@ -83,49 +86,65 @@ class Certificate:
     @property
     def vacuous(self) -> float:
         """Share of the bounds on |(p - p~).V| of inferred pairs that say nothing."""
-        useless = self.value >= self.span[:, None, None] * (1 - ROUNDING)
-        return _share(useless[:, self.inferred])
+        return _share(self._useless()[:, self.inferred])
+
+    @property
+    def unmet_vacuous(self) -> float:
+        """The same over pairs that were never met."""
+        return _share(self._useless()[:, self.unmet])
 
     @property
     def l1_vacuous(self) -> float:
         """Share of the bounds on ||p - p~||_1 of inferred pairs that say nothing."""
         return _share(self.l1[self.inferred] >= 2 * (1 - ROUNDING))
 
+    def _useless(self) -> Mask:
+        return np.asarray(self.value >= self.span[:, None, None] * (1 - ROUNDING))
+
     def against(self, truth: TabularMDP) -> Coverage:
         """Compare with the truth: how often the bounds hold."""
+        if self.l1.shape != (truth.S, truth.A):
+            raise ValueError(f"the truth has {truth.S} states and {truth.A} actions: not the same")
+        pairs = self.inferred & truth.available & ~truth.terminal[:, None]
         off = truth.to_dense().transitions - self.P
         errors = np.abs(off @ self.V[1:-1].T).transpose(2, 0, 1)
         room = ROUNDING * (1 + np.abs(self.V).max())
         return Coverage(
-            inferred=int(self.inferred.sum()),
-            value=_share((errors <= self.value + room)[:, self.inferred]),
-            l1=_share((np.abs(off).sum(axis=2) <= self.l1 + ROUNDING)[self.inferred]),
+            inferred=int(pairs.sum()),
+            value=_share((errors <= self.value + room)[:, pairs]),
+            l1=_share((np.abs(off).sum(axis=2) <= self.l1 + ROUNDING)[pairs]),
             loss=truth.optimal_return() - truth.policy_return(self.policy),
         )
 
     def __str__(self) -> str:
-        count = int(self.inferred.sum())
-        if self.candidate is None:
-            return f"no pair is inferred; {count} were never met, of which nothing can be said"
         loss = "maybe all" if self.loss_vacuous else f"at most {self.loss:.4g}"
-        return (
-            f"{count} pairs inferred (by {self.candidate}); bounds hold for {100 * self.share:g} % "
-            f"and are vacuous for {100 * self.vacuous:.0f} % (values), "
-            f"{100 * self.l1_vacuous:.0f} % (L1); loss of the plan: {loss}"
+        count, unmet = int(self.inferred.sum()), int(self.unmet.sum())
+        if count == 0:
+            return f"every pair was met often enough to speak for itself; loss of the plan: {loss}"
+        if self.candidate is None:
+            return (
+                f"nothing is inferred; {unmet} pairs were never met, and nothing is known of them"
+            )
+        text = (
+            f"{count} pairs inferred (by {self.candidate}), {unmet} of them never met; bounds hold "
+            f"for {100 * self.share:g} %; vacuous: "
         )
+        shares = {"values": self.vacuous, "L1": self.l1_vacuous, "never met": self.unmet_vacuous}
+        said = [f"{100 * x:.0f} % ({name})" for name, x in shares.items() if not np.isnan(x)]
+        return f"{text}{', '.join(said)}; loss of the plan: {loss}"
 
 
 def _share(found: Any) -> float:
     return float(np.mean(found)) if np.size(found) else np.nan
 
 
-def certify(run: Any, share: float = 0.9, infer: Analogy | None = None) -> Certificate:
+def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
     """Certify what a run has learned, from all that it has counted by now.
 
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`.
         share: of the inferred pairs for which the bounds shall hold.
-        infer: what infers; the agent's own analogy unless given, or the default one.
+        infer: a `gim.Analogy` or its word; the agent's own unless given, or the default one.
 
     Example:
         >>> import gim
@@ -134,19 +153,42 @@ def certify(run: Any, share: float = 0.9, infer: Analogy | None = None) -> Certi
         >>> certificate.against(run.mdp).value >= certificate.share
         True
     """
-    if not 0 < share < 1:
+    if not isinstance(share, int | float) or not 0 < share < 1:
         raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
-    memory, own = run.memory, getattr(run.agent, "infer", None)
-    belief = getattr(memory, "belief", memory)
-    if not hasattr(belief, "counts"):
-        raise ValueError(f"{run.agent} counts no transitions: there is no model to certify")
+    if not certifiable(run):
+        raise ValueError(
+            f"{run.agent} in this world cannot be certified: it counts no transitions, or they are "
+            "too many to be taken together, or it does not know how large rewards can be"
+        )
+    own, task = getattr(run.agent, "infer", None), run.task
+    if isinstance(infer, str):
+        infer = inferences.make(infer)
     if infer is None:
         infer = own if isinstance(own, Analogy) else Analogy()
+    if not isinstance(infer, Analogy):
+        raise ValueError(f"infer = {infer}: only gim.Analogy says how far it may be trusted")
+    if task.prior is not None and not getattr(own, "reuses", False):
+        raise ValueError(f"{run.agent} counts the visits of its prior as its own: no certificate")
+    belief = getattr(run.memory, "belief", run.memory)
     ends = belief.terminal if hasattr(belief, "terminal") else belief.known.terminal
-    limits = (getattr(run.agent, "r_min", None), getattr(run.agent, "r_max", None))
-    frame = Frame(run.task.available, ends, reward_range(run.task, *limits))
+    frame = Frame(task.available, ends, _rewards(run), task.prior)
     rng = np.random.default_rng([run.seed, int(belief.counts.n.sum())])  # leaves the run's alone
-    return certified(belief.counts, frame, infer, run.task, share, rng)
+    return certified(belief.counts, frame, infer, task, float(share), rng)
+
+
+def certifiable(run: Any) -> bool:
+    """Whether a run counts transitions, not too many, and knows the range of rewards."""
+    belief, task = getattr(run.memory, "belief", run.memory), run.task
+    told = task.reward_range is not None or None not in _limits(run)
+    return hasattr(belief, "counts") and task.S * task.A * task.S <= DENSE_LIMIT and told
+
+
+def _limits(run: Any) -> tuple[float | None, float | None]:
+    return getattr(run.agent, "r_min", None), getattr(run.agent, "r_max", None)
+
+
+def _rewards(run: Any) -> tuple[float, float]:
+    return reward_range(run.task, *_limits(run))
 
 
 def certified(
@@ -161,35 +203,35 @@ def certified(
     S, A, H = task.S, task.A, task.H
     found = infer.infer(counts, frame, rng)
     bounds = Bounds(counts, frame, found, share)
-    everywhere = math.log(2 * S * A * H / (1 - share))
+    everywhere = math.log(6 * S * A * H / (1 - share))  # for L, for U and for the rewards
     low, high = rewards_within(counts, frame, everywhere)
-    middle = np.where(counts.n > 0, (low + high) / 2, low)
-    ceiling, floor = (
-        most_to_come(H, frame.reward_range[1]),
-        -most_to_come(H, -frame.reward_range[0]),
-    )
+    r = np.where(counts.n > 0, np.clip(counts.R / np.maximum(counts.n, 1), low, high), low)
+    ceiling = most_to_come(H, frame.reward_range[1])
+    floor = -most_to_come(H, -frame.reward_range[0])
+    never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0
     V, L, U = np.zeros((3, H + 1, S))
     value, span, policy = np.zeros((H - 1, S, A)), np.zeros(H - 1), np.zeros((H, S), np.int64)
-    every = np.arange(S)
     for h in range(H - 1, -1, -1):
-        Q = np.where(frame.available, middle + bounds.P @ V[h + 1], -np.inf)
+        Q = np.where(frame.available, r + bounds.P @ V[h + 1], -np.inf)
         policy[h] = Q.argmax(axis=1)
         V[h] = Q.max(axis=1)
         worst = low + bounds.P @ L[h + 1] - bounds.of(L[h + 1], everywhere)
-        best = np.where(
-            frame.available, high + bounds.P @ U[h + 1] + bounds.of(U[h + 1], everywhere), -np.inf
-        )
-        L[h] = np.maximum(worst[every, policy[h]], floor[h])
-        U[h] = np.minimum(best.max(axis=1), ceiling[h])
+        best = high + bounds.P @ U[h + 1] + bounds.of(U[h + 1], everywhere)
+        L[h] = np.maximum(worst[np.arange(S), policy[h]], floor[h])
+        U[h] = np.minimum(np.where(frame.available, best, -np.inf).max(axis=1), ceiling[h])
+        L[h, never_left] = np.minimum(L[h, never_left], 0.0)
+        U[h, never_left] = np.maximum(U[h, never_left], 0.0)
         V[h, frame.terminal] = L[h, frame.terminal] = U[h, frame.terminal] = 0.0
         if h < H - 1:
             value[h], span[h] = bounds.of(V[h + 1]), np.ptp(V[h + 1])
+    inferred = bounds.playable & (counts.n <= bounds.n0)
     start = start_of(task)
     return Certificate(
         share=share,
         candidate=None if found is None else found.name,
         P=bounds.P,
-        inferred=bounds.playable & (counts.n <= bounds.n0),
+        inferred=inferred,
+        unmet=inferred & (counts.n == 0),
         value=value,
         V=V,
         span=span,

@@ -24,6 +24,7 @@ class Exam:
         folds: parts in which the judges are held out.
         ridge: visits that shrinkage within a candidate is worth.
         rng: draws the folds.
+        by_state: hold out all pairs of a state at once: what is said of states never met.
     """
 
     def __init__(
@@ -34,12 +35,16 @@ class Exam:
         folds: int,
         ridge: float,
         rng: np.random.Generator,
+        by_state: bool = False,
     ) -> None:
         self.N, self.n, self.playable, self.ridge = N, n, playable, ridge
         self.judges = Judges.of(N, n)
-        self.fold: NDArray[np.int64] = rng.permutation(len(self.judges.n)) % folds  # [K]
-        self.place = np.full(n.shape, -1)  # [S, A] the fold of each judge
-        self.place[self.judges.pairs] = self.fold
+        self.place = np.full(n.shape, -1)  # [S, A] the fold in which a pair is held out
+        if by_state:
+            self.place[:] = (rng.permutation(len(n)) % folds)[:, None]
+        else:
+            self.place[self.judges.pairs] = rng.permutation(len(self.judges.n)) % folds
+        self.fold: NDArray[np.int64] = self.place[self.judges.pairs]  # [K] of each judge
         self.folds = folds
 
     @cached_property
@@ -56,14 +61,16 @@ class Exam:
         here = self.fold == 0
         judges = Judges(self.judges.pairs & (self.place == 0), *(x[here] for x in self.judges[1:]))
         errors = {name: judges.distances(q) for name, q in first.items()}
-        held = {}
-        for name in finalists(errors, judges.weights):
-            q = np.empty(self.judges.N.shape)
-            q[here] = first[name]
-            for k in range(1, self.folds):
-                q[self.fold == k] = self._answer(known[name], k)
-            held[name] = q
-        return held
+        last = finalists(errors, judges.weights)
+        return {name: self.answers(known[name], first[name]) for name in last}
+
+    def answers(self, predict: Candidate, first: Floats | None = None) -> Floats:
+        """What a candidate says of each judge without its fold, [K, S]; `first`: of fold 0."""
+        q = np.empty(self.judges.N.shape)
+        for k in range(self.folds):
+            known = k == 0 and first is not None
+            q[self.fold == k] = first if known else self._answer(predict, k)
+        return q
 
     def everything(self, predict: Candidate) -> Floats:
         """What it says of every pair, given all data: [S, A, S]."""
@@ -75,7 +82,7 @@ class Exam:
 
     def _answer(self, predict: Candidate, k: int) -> Floats:
         """What a candidate says of the judges of a fold, [.., S]."""
-        return project_simplex(predict(self.parts[k], self.place == k))
+        return project_simplex(predict(self.parts[k], self.judges.pairs & (self.place == k)))
 
     def _data(self, out: Mask) -> Data:
         return Data(self.N, np.where(out, 0.0, self.n), self.playable, self.ridge)

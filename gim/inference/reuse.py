@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from gim.inference.base import Floats
 from gim.inference.exam import Exam
-from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
 
 STATES, ACTIONS = 0, 1
+MODEL = "model"
 PARTS = {"model by state": STATES, "model by action": ACTIONS}
 
 
@@ -28,11 +29,17 @@ class Spliced(NamedTuple):
     q: Floats  # [S, A, S]
 
 
-def of_model(model: TabularMDP, exam: Exam) -> Spliced:
-    """What the model says, as it is; pairs that it does not have may lead anywhere."""
-    P = model.to_dense().transitions.copy()
-    P[~model.available] = 1.0 / model.S
-    return Spliced(P[exam.judges.pairs], P * exam.playable[:, :, None])
+def of_model(model: LearnedModel, exam: Exam, other: Spliced) -> Spliced:
+    """What the model says; of pairs that it does not have, or knows nothing of, what another says.
+
+    Where it was never told anything a model has a way back to the same state.
+    """
+    P = model.to_dense().transitions
+    stays = np.einsum("sas->sa", P) == 1.0
+    silent = ~model.available | ((model.visits == 0) & stays)
+    held = np.where(silent[exam.judges.pairs][:, None], other.held, P[exam.judges.pairs])
+    q = np.where(silent[:, :, None], other.q, P)
+    return Spliced(held, q * exam.playable[:, :, None])
 
 
 def spliced(model: Spliced, other: Spliced, exam: Exam, axis: int) -> Spliced:

@@ -24,7 +24,7 @@ def infer_rewards(counts: Counts, exam: Exam, most: float) -> tuple[Floats, Floa
     r_hat, own = R[judges] / n[judges], n[judges]
     spread = np.maximum(counts.R2[judges] - own * r_hat**2, 0.0) / (own - 1)
     noise = exam.score(spread)[0]
-    if noise <= ROUNDING * max(1.0, float(np.abs(r_hat).max()) ** 2):
+    if noise <= ROUNDING * float(np.abs(r_hat).max()) ** 2:
         return np.zeros(n.shape), np.zeros(n.shape)
     held = {name: np.zeros(n.shape) for name in MEANS}
     for k in range(exam.folds):

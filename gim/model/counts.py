@@ -214,6 +214,12 @@ def transitions(counts: Counts) -> Any:
     return table
 
 
+def dense(counts: Counts) -> NDArray[np.float64]:
+    """n(s'|s,a) as an array [S, A, S], however it is stored."""
+    N = transitions(counts)
+    return np.asarray(N.toarray().reshape(*counts.n.shape, -1) if sparse.issparse(N) else N)
+
+
 def compact(counts: Counts) -> Any:
     """As `transitions`, but CSR as well where a large dense table is nearly empty."""
     S, A = counts.n.shape
