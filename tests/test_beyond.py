@@ -257,6 +257,8 @@ def covered(trial):
         "vacuous": 0.25,
         "coverage_l1": 0.8 if first else math.nan,
         "vacuous_l1": 1.0 if first else math.nan,
+        "unmet": 10.0,
+        "vacuous_unmet": 0.5 if first else math.nan,
         "loss_bound": 0.5,
         "loss": 0.1 if first else 0.6,
     }
@@ -265,11 +267,12 @@ def covered(trial):
 def test_coverage_by_hand():
     """Mean .89; the standard error of .84 and .94 is .05: at least .9 - .1."""
     made = evidence([certificate.EXPERIMENT], SMOKE, covered)
-    first, second, loss = certificate.analyse(made).tables
+    first, second, unmet, loss = certificate.analyse(made).tables
     assert first.rows[0] == [
         "shared state, J=2", "2 of 2", "40", "0.9", "0.890 ± 0.050", "0.250", "holds"
     ]  # fmt: skip
     assert second.rows[0][1:] == ["1 of 2", "40", "0.9", "0.800", "1.000", "fails"]
+    assert unmet.rows[0] == ["shared state, J=2", "10", "0.500"]
     assert loss.rows[0] == ["shared state, J=2", "0.500", "0.350", "1 of 2"]
     assert len(first.rows) == len({cell.panel for part in PARTS for cell in part.cells(SMOKE)})
 
@@ -284,7 +287,8 @@ def test_a_certificate_fails_below_two_standard_errors():
 def test_without_anything_inferred_nothing_is_said():
     tables = certificate.analyse(evidence([certificate.EXPERIMENT], SMOKE)).tables
     assert tables[0].rows[0][1:] == ["0 of 2", "-", "0.9", "-", "-", "-"]
-    assert tables[2].rows[0][1:] == ["-", "-", "-"]
+    assert tables[2].rows[0][1:] == ["-", "-"]
+    assert tables[3].rows[0][1:] == ["-", "-", "-"]
 
 
 # -- from the command to the docs

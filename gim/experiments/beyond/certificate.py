@@ -34,7 +34,7 @@ def analyse(evidence: Evidence) -> Artefact:
     found = cells(evidence.scale)
     tables = [coverage_table(evidence, found, error) for error in ERRORS]
     return EXPERIMENT.artefact(
-        tables=[*tables, loss_table(evidence, found)],
+        tables=[*tables, unmet_table(evidence, found), loss_table(evidence, found)],
         notes=[
             f"Each inferred pair has a bound; the bounds are to hold for {STATED:g} of the pairs. "
             "They do on a task if the mean coverage over the runs is at least that, less two "
@@ -66,6 +66,17 @@ def coverage_table(evidence: Evidence, cells: list[Cell], error: str) -> Table:
         "Means over the runs in which pairs were inferred; coverage ± its standard error over runs."
     )
     return Table(f"The certificate on {error}", heads, rows, note)
+
+
+def unmet_table(evidence: Evidence, cells: list[Cell]) -> Table:
+    """A row per task: the inferred pairs that were never met at all."""
+    names = ("unmet", "vacuous_unmet")
+    rows = []
+    for cell in cells:
+        pairs, vacuous = (measured(evidence, cell, name) for name in names)
+        rows.append([cell.panel, mean(pairs, ",.0f"), mean(vacuous, ".3f")])
+    heads = ["task", "never met", "vacuous"]
+    return Table("Bounds on |(p - q)·V| of pairs that were never met", heads, rows)
 
 
 def loss_table(evidence: Evidence, cells: list[Cell]) -> Table:
