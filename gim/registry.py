@@ -30,6 +30,9 @@ class Spec(NamedTuple):
     name: str
     args: dict[str, Any]
 
+    def __repr__(self) -> str:
+        return write(self.name, self.args)
+
 
 class Registry:
     """The things of one kind, by name."""
