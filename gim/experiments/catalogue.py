@@ -77,6 +77,8 @@ def shortest(keys: Iterable[str]) -> list[str]:
 
 def _place(experiment: Experiment) -> tuple[bool, float, str]:
     """By number, as the paper has them: Table 2 stands between Figures 1 and 2; studies last."""
+    if experiment.key in beyond.ORDER:
+        return True, float(beyond.ORDER.index(experiment.key)), experiment.key
     number = re.search(r"\d+", experiment.key)
     first = float(number.group()) if number and experiment.paper else 0.0
     return not experiment.paper, first - 0.5 * experiment.key.startswith("table"), experiment.key

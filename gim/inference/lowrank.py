@@ -38,7 +38,7 @@ class Factor(NamedTuple):
     second: Floats  # [K, r, r, items] E[v v'] summed over the d directions
 
 
-class Prior(NamedTuple):
+class Population(NamedTuple):
     """What the items of one side have on average; kept up to date in place."""
 
     mean: Floats  # [K, r, d]
@@ -111,7 +111,7 @@ def low_rank(
     """
     K, r, _ = start.shape
     u, of_u = _certain(start), prior_of(start)
-    of_v = Prior(np.zeros((K, r, y.d)), np.tile(ridge * np.eye(r), (K, 1, 1)))
+    of_v = Population(np.zeros((K, r, y.d)), np.tile(ridge * np.eye(r), (K, 1, 1)))
     for _ in range(sweeps):
         v = believe(u.second, y.n, y.times_rows(u.mean[..., 0]), of_v)
         u = believe(v.second, y.n.T, y.times_columns(v.mean)[..., None], of_u)
@@ -177,15 +177,15 @@ def _core(y: Dense, u: Factor, b: Factor, ridge: float) -> tuple[Floats, Floats]
     return np.asarray(found.reshape(r, q, d)), gram
 
 
-def prior_of(start: Floats) -> Prior:
+def prior_of(start: Floats) -> Population:
     """What the items of a start [K, r, items] have on average, a little less certain."""
     mean = start.mean(axis=2, keepdims=True)
     away = start - mean
     covariance = away @ away.transpose(0, 2, 1) / start.shape[2]
-    return Prior(mean, np.linalg.inv(covariance + 0.05 * np.eye(start.shape[1])))
+    return Population(mean, np.linalg.inv(covariance + 0.05 * np.eye(start.shape[1])))
 
 
-def believe(second: Floats, n: Floats, right: Floats, prior: Prior) -> Factor:
+def believe(second: Floats, n: Floats, right: Floats, prior: Population) -> Factor:
     """What data and prior say about the items of one side, given the other side.
 
     Args:
