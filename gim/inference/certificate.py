@@ -117,7 +117,7 @@ class Certificate:
         )
 
     def __str__(self) -> str:
-        loss = "maybe all" if self.loss_vacuous else f"at most {self.loss:.4g}"
+        loss = "no useful bound" if self.loss_vacuous else f"at most {self.loss:.4g}"
         count, unmet = int(self.inferred.sum()), int(self.unmet.sum())
         if count == 0:
             return f"every pair was met often enough to speak for itself; loss of the plan: {loss}"
