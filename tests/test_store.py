@@ -52,7 +52,7 @@ def test_a_changed_parameter_is_a_new_trial(tmp_path):
 
 def flip(path):
     data = bytearray(path.read_bytes())
-    data[len(data) // 2] ^= 1
+    data[data.rindex(b"\x93NUMPY") + 140] ^= 1  # in an array: a date of the zip would not matter
     path.write_bytes(data)
 
 
