@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import gim
-from gim.inference.analogy import Analogy
+from gim.inference.analogy import FAMILIES, Analogy
 from gim.inference.candidates import Data, candidates, valid
 from gim.model.counts import new_counts
 from tests.sampled_counts import frame_of, sampled
@@ -48,3 +48,11 @@ def test_analogy_pays_where_dynamics_are_related():
     plain = gim.run("ucbvi", mdp, episodes=2000, seed=1)
     informed = gim.run("analogist", mdp, episodes=2000, seed=1)
     assert informed.score > plain.score + 0.03
+
+
+def test_a_family_is_just_those_candidates():
+    names = {word: set(Analogy(candidates=word)._candidates(20, 16)) for word in FAMILIES}
+    assert names["marginal"] == {"marginal"}
+    assert names["means"] == {"marginal", "state", "action", "additive"}
+    assert names["matrices"] == {"marginal", "matrices(1)", "matrices(2)"}
+    assert names["all"] == set(CANDIDATES)

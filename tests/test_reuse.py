@@ -8,7 +8,7 @@ import pytest
 import gim
 from gim.inference.analogy import Analogy
 from gim.inference.exam import Exam
-from gim.inference.reuse import ACTIONS, STATES, Spliced, of_model, spliced
+from gim.inference.reuse import ACTIONS, STATES, Said, of_model, spliced
 from gim.inference.rewards import infer_rewards
 from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
@@ -79,7 +79,7 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(axis):
 
     def cut(N):
         exam = Exam(N, n, mdp.available, 4, 2.0, np.random.default_rng(0))
-        other = Spliced(np.full(exam.judges.N.shape, 1 / 6), np.full(N.shape, 1 / 6))
+        other = Said(np.full(exam.judges.N.shape, 1 / 6), np.full(N.shape, 1 / 6))
         model = of_model(model_of(mdp), exam, other)
         return exam, spliced(model, other, exam, axis)
 

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gim.agent import Mind, Task
 from gim.inference.base import Prior
-from gim.inference.belief import Belief, dense, divided, evidence, with_loops
-from gim.model.counts import Counts, Known, empirical
+from gim.inference.belief import Belief, divided, evidence, with_loops
+from gim.model.counts import Counts, Known, dense, empirical
 from gim.model.dynamics import Dynamics, complete, filled
 
 Floats = NDArray[np.float64]

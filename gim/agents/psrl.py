@@ -20,8 +20,9 @@ import numpy as np
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import Floats, inferences
-from gim.inference.belief import Evidence, dense
+from gim.inference.belief import Evidence
 from gim.jit import entry, hot
+from gim.model.counts import dense
 from gim.model.rewards import RMax, RMin
 from gim.params import Within
 from gim.planning import backward_induction_into

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from gim.exploration.base import Choices, Exploration, new_choices
 from gim.jit import hot
-from gim.model.counts import DENSE_LIMIT, Counts, Known, dense
+from gim.model.counts import DENSE_LIMIT, Counts, Known, dense, transitions
 from gim.params import Within
 from gim.sampling import pick
 
@@ -111,7 +111,7 @@ class Active(Exploration):
         walk.gain[:] = np.where(unknown, gains(counts.n, q, n0, alone), 0.0)
         walk.base[:], walk.planned[:] = counts.n + alone, counts.n
         n = counts.n + n0
-        N = dense(counts) + n0[:, :, None] * q
+        N = dense(transitions(counts), (S, A)) + n0[:, :, None] * q
         P = N / np.where(n > 0, n, 1.0)[:, :, None]
         blank = (n == 0) & ~known.terminal[:, None]
         value, walk.later[:] = collect(P, walk.gain, known.available, blank, self.gamma)

@@ -14,6 +14,7 @@ says all.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, NamedTuple
 
@@ -22,19 +23,18 @@ import numpy as np
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
 from gim.inference.candidates import Candidate, candidates
 from gim.inference.exam import Exam
-from gim.inference.judging import Judges, Strata
-from gim.inference.reuse import MODEL, PARTS, Spliced, of_model, spliced
+from gim.inference.judging import ROUNDING, Judges, Strata
+from gim.inference.reuse import MODEL, PARTS, Said, of_model, spliced
 from gim.inference.rewards import infer_rewards
-from gim.model.counts import DENSE_LIMIT, Counts, dense
+from gim.model.counts import DENSE_LIMIT, Counts, dense, transitions
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 
-ROUNDING = 1e-9
-FAMILIES = {  # the candidates that a word stands for, by how their names begin
-    "all": ("",),
-    "marginal": ("marginal",),
-    "means": ("marginal", "state", "action", "additive"),
-    "matrices": ("marginal", "matrices"),
+FAMILIES = {  # the names of the candidates that a word stands for
+    "all": ".*",
+    "marginal": "marginal",
+    "means": "marginal|state|action|additive",
+    "matrices": r"marginal|matrices\(.*\)",
 }
 
 
@@ -82,7 +82,7 @@ class Analogy(Inference):
         if exam is None or found is None:
             return None
         predict = self._candidates(*exam.n.shape).get(found.name)
-        if predict is None:  # a model learned elsewhere has seen none of the pairs anyway
+        if predict is None:  # a model learned elsewhere has seen no state of this task anyway
             return found._replace(apart=found.held if found.name == MODEL else None)
         settings = (exam.N, exam.n, exam.playable, self.folds, self.ridge, rng)
         return found._replace(apart=Exam(*settings, by_state=True).answers(predict))
@@ -93,7 +93,8 @@ class Analogy(Inference):
         n = np.where(playable, counts.n, 0).astype(np.float64)
         if 2 * self.folds > (n >= 2).sum() or n.size * len(n) > DENSE_LIMIT:
             return None
-        return Exam(dense(counts), n, playable, self.folds, self.ridge, rng)
+        N = dense(transitions(counts), counts.n.shape)
+        return Exam(N, n, playable, self.folds, self.ridge, rng)
 
     def _choose(self, exam: Exam, frame: Frame) -> Inferred | None:
         judges, S = exam.judges, exam.N.shape[2]
@@ -104,7 +105,7 @@ class Analogy(Inference):
         held = exam.held(known)
         tau2 = {name: exam.score(judges.distances(q)) for name, q in held.items()}
         best = min(tau2, key=lambda name: tau2[name])
-        said = Spliced(held[best], exam.everything(known[best]))
+        said = Said(held[best], exam.everything(known[best]))
         if frame.model is not None:
             best, said = self._reuse(exam, frame.model, best, said)
         errors = judges.distances(said.held)
@@ -118,11 +119,9 @@ class Analogy(Inference):
 
     def _candidates(self, S: int, A: int) -> dict[str, Candidate]:
         family = FAMILIES[self.candidates]
-        return {name: each for name, each in candidates(S, A).items() if name.startswith(family)}
+        return {name: each for name, each in candidates(S, A).items() if re.fullmatch(family, name)}
 
-    def _reuse(
-        self, exam: Exam, learned: LearnedModel, best: str, said: Spliced
-    ) -> tuple[str, Spliced]:
+    def _reuse(self, exam: Exam, learned: LearnedModel, best: str, said: Said) -> tuple[str, Said]:
         """The best of this task's own candidate, the model, and the two put together."""
         model = of_model(learned, exam, said)
         offers = {best: said, MODEL: model}

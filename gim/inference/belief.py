@@ -29,6 +29,7 @@ from gim.model.counts import (
     compact,
     count,
     counts_of,
+    dense,
     grown,
     new_counts,
     new_known,
@@ -149,11 +150,6 @@ def evidence(belief: Belief) -> Evidence:
         R2=counts.R2 + r_n0 * prior.r**2,
         n_r=n + r_n0,
     )
-
-
-def dense(N: Any, shape: tuple[int, int]) -> Floats:
-    """Visits by next state as an array [S, A, S]."""
-    return N.toarray().reshape(*shape, -1) if sparse.issparse(N) else N
 
 
 def divided(N: Any, n: Floats) -> Any:

@@ -38,11 +38,10 @@ import numpy as np
 
 from gim.inference.analogy import Inferred
 from gim.inference.base import Floats, Frame
-from gim.inference.judging import Judges, mean
-from gim.model.counts import Counts, dense
+from gim.inference.judging import ROUNDING, Judges, mean
+from gim.model.counts import Counts, dense, transitions
 
 MARGIN = 2.0  # standard errors added to the mean squared error
-ROUNDING = 1e-9
 
 
 class Bounds:
@@ -54,7 +53,7 @@ class Bounds:
         self.found, self.alpha = found, 1.0 - share
         self.n = counts.n.astype(np.float64)
         self.n0 = np.zeros((S, A)) if found is None else found.n0
-        N = dense(counts)
+        N = dense(transitions(counts), (S, A))
         N = N if found is None else N + found.n0[:, :, None] * found.q
         behind = self.n + self.n0
         self.P = N / np.where(behind > 0, behind, 1.0)[:, :, None]

@@ -22,6 +22,7 @@ Mask = NDArray[np.bool_]
 
 LEAST = 30  # judges in a stratum
 STRATA = 6  # at the most
+ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 
 
 class Judges(NamedTuple):

@@ -22,14 +22,14 @@ MODEL = "model"
 PARTS = {"model by state": STATES, "model by action": ACTIONS}
 
 
-class Spliced(NamedTuple):
-    """A prediction put together from two."""
+class Said(NamedTuple):
+    """What is predicted: by a candidate, by a model, or put together from two."""
 
-    held: Floats  # [K, S] of the judges, each decided without its own fold
-    q: Floats  # [S, A, S]
+    held: Floats  # [K, S] of the judges, each without its own fold
+    q: Floats  # [S, A, S] of every pair
 
 
-def of_model(model: LearnedModel, exam: Exam, other: Spliced) -> Spliced:
+def of_model(model: LearnedModel, exam: Exam, other: Said) -> Said:
     """What the model says; of pairs that it does not have, or knows nothing of, what another says.
 
     Where it was never told anything a model has a way back to the same state.
@@ -39,10 +39,10 @@ def of_model(model: LearnedModel, exam: Exam, other: Spliced) -> Spliced:
     silent = ~model.available | ((model.visits == 0) & stays)
     held = np.where(silent[exam.judges.pairs][:, None], other.held, P[exam.judges.pairs])
     q = np.where(silent[:, :, None], other.q, P)
-    return Spliced(held, q * exam.playable[:, :, None])
+    return Said(held, q * exam.playable[:, :, None])
 
 
-def spliced(model: Spliced, other: Spliced, exam: Exam, axis: int) -> Spliced:
+def spliced(model: Said, other: Said, exam: Exam, axis: int) -> Said:
     """The model where its judges find it the better one, by state or by action; the other else.
 
     Where there are no judges, all judges together decide.
@@ -58,7 +58,7 @@ def spliced(model: Spliced, other: Spliced, exam: Exam, axis: int) -> Spliced:
         held[take] = model.held[take]
     everywhere = _better(part, gain, size)
     pick = everywhere[:, None, None] if axis == STATES else everywhere[None, :, None]
-    return Spliced(held, np.where(pick, model.q, other.q))
+    return Said(held, np.where(pick, model.q, other.q))
 
 
 def _better(part: NDArray[np.int64], gain: Floats, size: int) -> NDArray[np.bool_]:

@@ -12,9 +12,8 @@ import numpy as np
 
 from gim.inference.base import Floats
 from gim.inference.exam import Exam
+from gim.inference.judging import ROUNDING
 from gim.model.counts import Counts
-
-ROUNDING = 1e-9
 
 
 def infer_rewards(counts: Counts, exam: Exam, most: float) -> tuple[Floats, Floats]:

@@ -214,10 +214,9 @@ def transitions(counts: Counts) -> Any:
     return table
 
 
-def dense(counts: Counts) -> NDArray[np.float64]:
-    """n(s'|s,a) as an array [S, A, S], however it is stored."""
-    N = transitions(counts)
-    return np.asarray(N.toarray().reshape(*counts.n.shape, -1) if sparse.issparse(N) else N)
+def dense(N: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
+    """What is by next state, CSR of S*A rows or not, as an array [S, A, S]."""
+    return np.asarray(N.toarray().reshape(*shape, -1) if sparse.issparse(N) else N)
 
 
 def compact(counts: Counts) -> Any:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.model.completion.base import Completed, Completion
-from gim.model.counts import Counts, Known, empirical
+from gim.model.counts import Counts, Known, dense, empirical
 from gim.model.learned import LearnedModel
 from gim.model.projection import project_simplex
 
@@ -55,7 +55,8 @@ def complete(
         rng: for the method.
     """
     S = len(known.rho_known)
-    p_hat, r_hat = _dense(counts)
+    p_hat, r_hat = empirical(counts)
+    p_hat = dense(p_hat, counts.n.shape)
     mask = known.mask & known.available & ~known.terminal[:, None]
     blind = ~mask.any(axis=1) & ~known.terminal
     weights = mask.astype(np.float64)
@@ -75,12 +76,6 @@ def complete(
     P[ends], r[ends] = np.eye(S)[ends][:, None, :], 0.0
     P[~known.available], r[~known.available] = 0.0, 0.0
     return Dynamics(P, r, done, blind)
-
-
-def _dense(counts: Counts) -> tuple[Floats, Floats]:
-    S, A = counts.n.shape
-    p_hat, r_hat = empirical(counts)
-    return (p_hat if isinstance(p_hat, np.ndarray) else p_hat.toarray().reshape(S, A, S)), r_hat
 
 
 def _fallback(counts: Counts, mask: NDArray[np.bool_], p_hat: Floats) -> Floats:
