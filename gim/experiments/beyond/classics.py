@@ -7,7 +7,7 @@ from functools import cache
 from gim.experiments.artefact import Artefact
 from gim.experiments.beyond import settings
 from gim.experiments.beyond.settings import HUGE, SMALL, Place, longer_only, newest
-from gim.experiments.beyond.shapes import gain_table, share_figure, share_table
+from gim.experiments.beyond.shapes import compared
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import Cell, Scale
 
@@ -31,10 +31,11 @@ def cells(scale: Scale) -> list[Cell]:
 
 def analyse(evidence: Evidence) -> Artefact:
     """Curves and their totals."""
-    found = cells(evidence.scale)
+    places = cells(evidence.scale)
+    curves, tables = compared(evidence, places, "analogy-classics", "Grids, chains and others")
     return EXPERIMENT.artefact(
-        figures=[share_figure(evidence, found, "analogy-classics", "Grids, chains and others")],
-        tables=[gain_table(evidence, found), share_table(evidence, found)],
+        figures=[curves],
+        tables=tables,
         notes=[
             "The paper's four tasks as they are, a grid of 8x8 with horizon 20, a river of length "
             "15 with horizon 100, and Gymnasium's FrozenLake and Taxi as they are.",

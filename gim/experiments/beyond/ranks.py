@@ -7,7 +7,7 @@ from functools import cache
 from gim.experiments.artefact import Artefact
 from gim.experiments.beyond import settings
 from gim.experiments.beyond.settings import LARGE, Place, longer_only
-from gim.experiments.beyond.shapes import gain_figure, gain_table, share_figure, share_table
+from gim.experiments.beyond.shapes import compared, gain_figure
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import Cell, Scale
 
@@ -42,12 +42,13 @@ def analyse(evidence: Evidence) -> Artefact:
     """Curves, their totals, and the gains against the rank."""
     found = cells(evidence.scale)
     title = "Exactly low rank, S=50 and A=40"
+    curves, tables = compared(evidence, found, "analogy-ranks", title)
     return EXPERIMENT.artefact(
         figures=[
-            share_figure(evidence, found, "analogy-ranks", title),
+            curves,
             gain_figure(evidence, found, "analogy-gain", "What analogy brings, by rank"),
         ],
-        tables=[gain_table(evidence, found), share_table(evidence, found)],
+        tables=tables,
         notes=[
             "Every dynamic matrix has rank J. Shared state: one set of J kinds of state "
             "serves all next states; shared action: likewise for actions.",

@@ -107,6 +107,14 @@ def share_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: st
     return Figure(name, title, panels, note)
 
 
+def compared(
+    evidence: Evidence, cells: Sequence[Cell], name: str, title: str
+) -> tuple[Figure, list[Table]]:
+    """What every comparison of the three agents shows: curves, paired gains, and totals."""
+    tables = [gain_table(evidence, cells), share_table(evidence, cells)]
+    return share_figure(evidence, cells, name, title), tables
+
+
 def gain_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: str) -> Figure:
     """Paired gain against rank, a panel per control and a line per way of sharing."""
     panels = []

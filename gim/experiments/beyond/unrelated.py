@@ -7,7 +7,7 @@ from functools import cache
 from gim.experiments.artefact import Artefact
 from gim.experiments.beyond import settings
 from gim.experiments.beyond.settings import SMALL, Place
-from gim.experiments.beyond.shapes import gain_table, share_figure, share_table
+from gim.experiments.beyond.shapes import compared
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import Cell, Scale
 
@@ -25,10 +25,11 @@ def cells(scale: Scale) -> list[Cell]:
 
 def analyse(evidence: Evidence) -> Artefact:
     """Curves and their totals."""
-    found = cells(evidence.scale)
+    places = cells(evidence.scale)
+    curves, tables = compared(evidence, places, "analogy-unrelated", "Little or nothing in common")
     return EXPERIMENT.artefact(
-        figures=[share_figure(evidence, found, "analogy-unrelated", "Little or nothing in common")],
-        tables=[gain_table(evidence, found), share_table(evidence, found)],
+        figures=[curves],
+        tables=tables,
         notes=[
             "On the paper's Synthetic task the best reward at hand is nearly all there is to gain, "
             "whatever the dynamics; rewards of states make them matter. It is near rank 2.",
