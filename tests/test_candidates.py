@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
+from scipy import linalg, sparse
 
 import gim
 from gim.inference.candidates import Data, candidates, valid
-from gim.inference.data import leading, nonzeros, outer_sum
+from gim.inference.data import STARTS, largest, leading, nonzeros, outer_sum
 from gim.inference.lowrank import (
     Dense,
     Factor,
@@ -166,6 +166,24 @@ def test_the_core_is_that_of_least_squares():
     core = np.linalg.solve(gram + RIDGE * np.eye(4), pairs.T @ y.y.reshape(-1, 3))
     assert np.allclose(w.reshape(-1, 3), pairs @ core, rtol=1e-10, atol=1e-12)
     assert np.allclose(second, core.T @ gram @ core, rtol=1e-10)
+
+
+@pytest.mark.parametrize("size", [5, STARTS, 20])
+def test_where_the_solver_for_a_few_eigenvalues_fails_the_one_for_all_takes_over(size, monkeypatch):
+    root = np.random.default_rng(0).standard_normal((size, 4))
+    expected = largest(root @ root.T)
+    solve = linalg.eigh
+
+    def failing(*args, **options):
+        if "subset_by_index" in options:
+            raise linalg.LinAlgError("Internal Error")
+        return solve(*args, **options)
+
+    monkeypatch.setattr(linalg, "eigh", failing)
+    values, vectors = largest(root @ root.T)
+    assert values.shape == expected[0].shape
+    assert np.allclose(values, expected[0])
+    assert np.allclose(np.abs(np.sum(vectors[:, :4] * expected[1][:, :4], axis=0)), 1)
 
 
 def test_leading_vectors_of_wide_and_tall_are_those_of_the_svd():

@@ -148,10 +148,18 @@ def leading(guess: Floats) -> Floats:
 
 
 def largest(symmetric: Floats) -> tuple[Floats, Floats]:
-    """The STARTS largest eigenvalues, falling, and their vectors, in columns."""
+    """The STARTS largest eigenvalues, falling, and their vectors, in columns.
+
+    LAPACK's solver for a few of them (evr) fails on some finite, symmetric matrices of low rank;
+    the one for all of them (evd) takes over there.
+    """
     last = len(symmetric) - 1
-    values, vectors = linalg.eigh(symmetric, subset_by_index=(max(last - STARTS + 1, 0), last))
-    return values[::-1], vectors[:, ::-1]
+    try:
+        few = (max(last - STARTS + 1, 0), last)
+        values, vectors = linalg.eigh(symmetric, subset_by_index=few)
+    except linalg.LinAlgError:
+        values, vectors = linalg.eigh(symmetric, driver="evd")
+    return values[: -STARTS - 1 : -1], vectors[:, : -STARTS - 1 : -1]
 
 
 @entry
