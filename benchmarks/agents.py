@@ -18,7 +18,7 @@ import gim
 from benchmarks.common import machine, median_seconds, run_peer, table
 from benchmarks.loop import agent_rate, dense_world, walk_rate
 from gim.agent import agents
-from gim.launch import prepare
+from gim.run import prepare
 
 EPISODES = 3000
 LEARNERS = {

@@ -20,7 +20,7 @@ import numpy as np
 
 import gim
 from benchmarks.common import machine, table
-from gim.experiments.words import instance
+from gim.experiments.spec import instance
 from gim.worlds import world_of
 
 AGENTS = ("rmax", "rmax:m=10", "ucbvi", "psrl", "mbie_eb")

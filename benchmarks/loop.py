@@ -18,7 +18,7 @@ import numpy as np
 
 import gim
 from gim.jit import entry
-from gim.launch import prepare
+from gim.run import prepare
 from gim.sampling import step
 
 STEPS = 1_000_000

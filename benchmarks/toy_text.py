@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 
 import gim
+from gim.run import prepare
 from gim.terminal import table
 
 WORLDS = (
@@ -41,7 +42,7 @@ def main() -> int:
         for name, parameters in AGENTS:
             gaps, steps, ended = [], [], 0
             for seed in SEEDS:
-                run = gim.launch.prepare(gim.GIM(m=m, **parameters), mdp, episodes, seed)
+                run = prepare(gim.GIM(m=m, **parameters), mdp, episodes, seed)
                 while not run.finished and run.explored_at is None:
                     run.pause_at(run.steps + max(200, run.steps // 50))
                 steps.append(run.steps)

@@ -15,7 +15,7 @@ import re
 import sys
 from pathlib import Path
 
-from gim.experiments import beyond
+from gim.experiments import analogy
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.catalogue import experiments
 from gim.experiments.report.text import ledger_markdown, short_title
@@ -31,9 +31,9 @@ def main() -> None:
     keys = {artefact.key for artefact in found.artefacts}
     if "fig1" in keys:
         refresh_reproduction(found)
-    if keys & {*experiments(beyond)}:
+    if keys & {*experiments(analogy)}:
         between(ROOT / "docs" / "study.md", "results", study(found))
-    if not keys & {"fig1", *experiments(beyond)}:
+    if not keys & {"fig1", *experiments(analogy)}:
         sys.exit(f"{sys.argv[1]} has neither Figure 1 nor the study of analogy: nothing to refresh")
 
 
@@ -53,7 +53,7 @@ def refresh_reproduction(found: Findings) -> None:
 
 def study(found: Findings) -> str:
     """The tables of the study of analogy, part by part, those of one title and form as one."""
-    ours = [artefact for artefact in found.artefacts if artefact.key in experiments(beyond)]
+    ours = [artefact for artefact in found.artefacts if artefact.key in experiments(analogy)]
     lines = [f"Made at `--scale {found.scale}` ({made_with(found)})."]
     for table, sources in merged(ours):
         lines += ["", f"### {table.title}", "", *markdown(table)]

@@ -18,12 +18,12 @@ from gim.envs import make
 from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
-from gim.launch import run
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
+from gim.run import run
 from gim.runs import Interrupted, Report, Run, Runs
 
 __version__ = "0.1.0"

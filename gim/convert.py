@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.foreign import NoTable, check_wrappers, endings, layout_of, read_table
+from gim.gymnasium_table import NoTable, check_wrappers, endings, layout_of, read_table
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean
 

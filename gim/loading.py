@@ -14,7 +14,7 @@ from gim.registry import did_you_mean
 KINDS = {
     "mdp": ("gim.mdp", "TabularMDP.unpack"),
     "model": ("gim.model.learned", "LearnedModel.unpack"),
-    "run": ("gim.launch", "unpack_run"),
+    "run": ("gim.run", "unpack_run"),
 }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gim import entering, files, planning
+from gim import files, planning, validation
 from gim.sampling import World, make_world
 
 Floats = NDArray[np.float64]
@@ -59,29 +59,29 @@ class TabularMDP:
         name: str = "mdp",
         info: Mapping[str, Any] | None = None,
     ) -> None:
-        P, S, A = entering.transitions_of(transitions, axes)
-        r, by_next = entering.rewards_of(rewards, axes, S, A)
+        P, S, A = validation.transitions_of(transitions, axes)
+        r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
         self.horizon = _horizon(horizon)
         self.discount = _discount(discount)
-        self.terminal = entering.flags_of("terminal", terminal, S)  # [S]
-        self.available = entering.available_of(available, self.terminal, A)  # [S, A]
-        self.start = entering.start_of(start, S)  # [S]
+        self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
+        self.available = validation.available_of(available, self.terminal, A)  # [S, A]
+        self.start = validation.start_of(start, S)  # [S]
         if (self.start[self.terminal] > 0).any():
             s = np.flatnonzero(self.terminal & (self.start > 0))[0]
             raise ValueError(f"state {s} is terminal but an episode may start there")
-        self.transitions = entering.absorbing(P, self.terminal, self.available)
-        entering.check_rows(self.transitions, self.available)
+        self.transitions = validation.absorbing(P, self.terminal, self.available)
+        validation.check_rows(self.transitions, self.available)
         for table in (r, by_next):
             if table is not None:
-                entering.check_finite("rewards", table)
+                validation.check_finite("rewards", table)
         self.rewards_next = None  # or rewards by next state, in the form of the transitions
         if by_next is not None:
-            self.rewards_next = entering.payments(by_next, self.transitions, self.terminal)
+            self.rewards_next = validation.payments(by_next, self.transitions, self.terminal)
         self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
-        self.noise = entering.noise_of(noise, S, A)  # [S, A] or None
-        self.state_labels = entering.labels_of("state_labels", state_labels, S)
-        self.action_labels = entering.labels_of("action_labels", action_labels, A)
+        self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
+        self.state_labels = validation.labels_of("state_labels", state_labels, S)
+        self.action_labels = validation.labels_of("action_labels", action_labels, A)
         self.name = name
         self.info = dict(info or {})
 

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent
-from gim.launch import prepare
 from gim.mdp import TabularMDP
 from gim.model.matrices import dynamic_matrices
+from gim.run import prepare
 
 F = TypeVar("F", bound=Callable[..., Any])
 

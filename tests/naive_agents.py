@@ -13,8 +13,8 @@ import numpy as np
 
 from gim.agents.psrl import gamma
 from gim.jit import plain
-from gim.launch import prepare, task_of
 from gim.loop import streams
+from gim.run import prepare, task_of
 from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
 
 

@@ -23,10 +23,10 @@ from gim.agents.rmax import RMax, optimistic_model
 from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
 from gim.jit import plain
-from gim.launch import prepare
 from gim.model import counts
 from gim.model.rewards import most_to_come
 from gim.params import describe
+from gim.run import prepare
 from gim.testing import check_agent
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp

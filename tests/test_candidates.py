@@ -19,7 +19,7 @@ from gim.inference.lowrank import (
     product,
     tucker,
 )
-from gim.inference.screening import FINALISTS, finalists
+from gim.inference.racing import FINALISTS, finalists
 from tests.sampled_counts import sampled
 
 CANDIDATES = candidates(40, 30)

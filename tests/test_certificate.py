@@ -11,9 +11,9 @@ from gim.inference.base import Frame
 from gim.inference.belief import evidence
 from gim.inference.bounds import MARGIN, Bounds, rewards_within
 from gim.inference.certificate import certified
-from gim.inference.judging import Judges, Strata, evidence_around, mean
-from gim.launch import task_of
+from gim.inference.held_out import Judges, Strata, evidence_around, mean
 from gim.model.counts import new_counts
+from gim.run import prepare, task_of
 from gim.worlds import world_of
 from tests.sampled_counts import frame_of, sampled
 
@@ -251,7 +251,7 @@ def test_ends_found_after_an_inference_are_worth_nothing():
     mdp = gim.TabularMDP(P, r, terminal=ends)
     words = ["analogist:growth=0", "psrl:infer=analogy", "gim:m=3,rho=0.3,learn_on=true"]
     for word in words:
-        run = gim.launch.prepare(gim.agent.agents.make(word), mdp, 150, 1)
+        run = prepare(gim.agent.agents.make(word), mdp, 150, 1)
         for steps in range(60, 1000, 31):
             run.pause_at(steps)
             assert not run.model.rewards[run.model.terminal].any()  # and it is a valid MDP

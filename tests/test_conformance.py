@@ -8,8 +8,8 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.envs import tasks
-from gim.launch import prepare
 from gim.memory import flatten
+from gim.run import prepare
 from gim.testing import check_task
 from gim.testing.agents import _plain
 

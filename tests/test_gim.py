@@ -10,7 +10,7 @@ import pytest
 
 import gim
 from gim.agent import agents
-from gim.launch import prepare
+from gim.run import prepare
 from tests.naive_gim import Literal
 from tests.random_mdps import random_mdp
 

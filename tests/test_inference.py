@@ -13,9 +13,9 @@ from gim.agent import agents
 from gim.inference import ByCompletion, Frame, Inference, Prior, inferences
 from gim.inference.base import no_prior
 from gim.inference.belief import evidence, mean_rewards, new_belief
-from gim.launch import prepare, task_of
 from gim.model import counts as counting
 from gim.model.counts import new_counts
+from gim.run import prepare, task_of
 from tests.random_mdps import random_mdp
 
 AGENTS = ["rmax", "ucbvi", "psrl", "mbie_eb"]

@@ -14,6 +14,7 @@ from gymnasium.spaces import Box, Discrete
 
 import gim
 from gim.loop import streams
+from gim.run import prepare
 from gim.sampling import make_world
 from gim.testing.agents import small_worlds
 
@@ -116,7 +117,7 @@ def test_callback_reports_and_pauses_and_resume_gives_the_same_bits(tmp_path):
 
 def test_stepwise_run_on_a_foreign_environment_is_resumed_with_the_same_bits(tmp_path):
     whole = gim.run("q_learning", gymnasium.make("FrozenLake-v1"), episodes=60, seed=4)
-    run = gim.launch.prepare(gim.QLearning(), gymnasium.make("FrozenLake-v1"), 60, 4)
+    run = prepare(gim.QLearning(), gymnasium.make("FrozenLake-v1"), 60, 4)
     run.pause_at(100)
     assert 0 < run.returns.size < 60
     run.save(tmp_path / "run.npz")

@@ -16,7 +16,7 @@ from gim.experiments.paper.graphs import NODE, bow, loop, ways
 from gim.experiments.paper.settings import AUTHORS, FAIR, SCALES, agent_word
 from gim.experiments.paper.shapes import curves_figure, means_table, sweep_figure, sweep_point
 from gim.experiments.reproduction import trials_of
-from gim.experiments.words import parameter
+from gim.experiments.spec import parameter
 from gim.worlds import world_of
 from tests.made_up_results import evidence
 

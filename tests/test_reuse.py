@@ -7,11 +7,12 @@ import pytest
 
 import gim
 from gim.inference.analogy import Analogy
-from gim.inference.exam import Exam
+from gim.inference.cross_validation import CrossValidation
 from gim.inference.reuse import ACTIONS, STATES, Said, of_model, spliced
 from gim.inference.rewards import infer_rewards
 from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
+from gim.run import prepare
 from tests.sampled_counts import frame_of, sampled
 
 
@@ -78,14 +79,14 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(axis):
     _, N, n = sampled(mdp, 6)
 
     def cut(N):
-        exam = Exam(N, n, mdp.available, 4, 2.0, np.random.default_rng(0))
-        other = Said(np.full(exam.judges.N.shape, 1 / 6), np.full(N.shape, 1 / 6))
-        model = of_model(model_of(mdp), exam, other)
-        return exam, spliced(model, other, exam, axis)
+        split = CrossValidation(N, n, mdp.available, 4, 2.0, np.random.default_rng(0))
+        other = Said(np.full(split.judges.N.shape, 1 / 6), np.full(N.shape, 1 / 6))
+        model = of_model(model_of(mdp), split, other)
+        return split, spliced(model, other, split, axis)
 
-    exam, before = cut(N)
-    assert len(exam.fold) > 20
-    for K, (s, a) in enumerate(np.argwhere(exam.judges.pairs)):
+    split, before = cut(N)
+    assert len(split.fold) > 20
+    for K, (s, a) in enumerate(np.argwhere(split.judges.pairs)):
         spoiled = N.copy()
         spoiled[s, a] = np.roll(spoiled[s, a], 1)
         assert np.array_equal(cut(spoiled)[1].held[K], before.held[K])
@@ -106,7 +107,7 @@ def test_reuse_pays_and_does_no_harm():
 def test_a_resumed_run_still_has_its_model(tmp_path):
     mdp = task(S=8, A=6)
     whole = gim.run("analogist", mdp, 200, seed=1, prior=model_of(mdp))
-    half = gim.launch.prepare(gim.Analogist(), mdp, 200, 1, prior=model_of(mdp)).pause_at(700)
+    half = prepare(gim.Analogist(), mdp, 200, 1, prior=model_of(mdp)).pause_at(700)
     half.save(tmp_path / "half.npz")
     assert np.array_equal(gim.run(resume=tmp_path / "half.npz").returns, whole.returns)
 
@@ -123,14 +124,14 @@ def rewarded(S, A, level, noise, seed=0):
     counts.n[0, 0] = counts.R[0, 0] = counts.R2[0, 0] = 0
     N = np.zeros((S, A, S))
     N[..., 0] = counts.n
-    exam = Exam(N, counts.n * 1.0, np.ones((S, A), bool), 4, 2.0, rng)
-    return counts, exam
+    split = CrossValidation(N, counts.n * 1.0, np.ones((S, A), bool), 4, 2.0, rng)
+    return counts, split
 
 
 def test_noisy_rewards_of_a_state_are_shared_but_unseen_ones_stay_open():
     level = np.repeat(np.arange(10.0)[:, None], 8, axis=1)
-    counts, exam = rewarded(10, 8, level, 3.0)
-    r, r_n0 = infer_rewards(counts, exam, 200.0)
+    counts, split = rewarded(10, 8, level, 3.0)
+    r, r_n0 = infer_rewards(counts, split, 200.0)
     assert r_n0[0, 0] == 0
     assert r_n0.max() > 6  # worth more than a pair's own six visits
     own = np.abs(counts.R / np.maximum(counts.n, 1) - level)[1:].mean()
@@ -140,7 +141,7 @@ def test_noisy_rewards_of_a_state_are_shared_but_unseen_ones_stay_open():
 def test_unrelated_rewards_get_little_weight_and_certain_ones_none():
     rng = np.random.default_rng(2)
     level = rng.normal(scale=5, size=(10, 8))
-    counts, exam = rewarded(10, 8, level, 1.0)
-    assert infer_rewards(counts, exam, 200.0)[1].max() < 0.2
-    counts, exam = rewarded(10, 8, level, 0.0)
-    assert not infer_rewards(counts, exam, 200.0)[1].any()
+    counts, split = rewarded(10, 8, level, 1.0)
+    assert infer_rewards(counts, split, 200.0)[1].max() < 0.2
+    counts, split = rewarded(10, 8, level, 0.0)
+    assert not infer_rewards(counts, split, 200.0)[1].any()

@@ -18,10 +18,10 @@ from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import _switches, one_thread
 from gim.experiments.execute import Stopped, grid
 from gim.experiments.measures import curves, points
+from gim.experiments.sample_complexity import Watched
+from gim.experiments.spec import instance, parameter, task_word, world_word
 from gim.experiments.trial import MACHINE
-from gim.experiments.watching import Watched
-from gim.experiments.words import instance, parameter, task_word, world_word
-from gim.launch import prepare
+from gim.run import prepare
 from tests.faults import WORKER, children, listening, ray_or_skip
 
 SMALL = grid(["riverswim", "synthetic"], ["gim:m=3", "q_learning", "rmax:m=3"], 60, [0, 1])

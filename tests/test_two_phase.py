@@ -11,8 +11,8 @@ import gim
 from gim.agent import agents
 from gim.agents.estimates import blended, hoped
 from gim.inference.base import Prior
-from gim.launch import prepare
 from gim.model.counts import new_counts, new_known
+from gim.run import prepare
 from gim.testing import check_agent
 
 SHARED = {"S": 20, "A": 12, "J": 2, "K": 5}

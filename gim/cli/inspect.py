@@ -17,11 +17,11 @@ from gim.cli.command import needs, whole
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.certificate import certified
-from gim.launch import task_of
 from gim.mdp import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
 from gim.model.rehearsal import Rehearsal, rehearse, sample
+from gim.run import task_of
 from gim.terminal import table
 from gim.worlds import world_of
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from gim.cli.command import WRONG, needs
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
-from gim.experiments import beyond
+from gim.experiments import analogy
 from gim.experiments.catalogue import chosen, experiments
 from gim.experiments.paper.settings import SCALES
 from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
@@ -43,7 +43,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run what is missing, analyse all, write the report, and show the verdicts."""
     if not args.artefacts:
-        rows = [[each.key, each.title] for each in (experiments() | experiments(beyond)).values()]
+        rows = [[each.key, each.title] for each in (experiments() | experiments(analogy)).values()]
         print(table(rows, ["artefact", ""], align="<<"))
         print("\nname one or more, or `paper`, `all` or `analogy`: gim reproduce fig1")
         return WRONG

@@ -20,9 +20,9 @@ from gim import files
 from gim.agent import agents
 from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
-from gim.launch import prepare
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.run import prepare
 from gim.runs import Interrupted, Report, Run
 from gim.terminal import Progress, count
 from gim.worlds import world_of

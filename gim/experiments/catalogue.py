@@ -1,6 +1,6 @@
 """Finds the experiments: every file that has an `EXPERIMENT`, in one of two packages.
 
-`gim.experiments.paper` holds the paper's artefacts, `gim.experiments.beyond` the study of analogy.
+`gim.experiments.paper` holds the paper's artefacts, `gim.experiments.analogy` the study of analogy.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import cache
 from types import ModuleType
 
-from gim.experiments import beyond, paper
+from gim.experiments import analogy, paper
 from gim.experiments.paper.base import Experiment
 from gim.registry import did_you_mean
 
@@ -32,7 +32,7 @@ def experiments(package: ModuleType = paper) -> dict[str, Experiment]:
 
 def chosen(words: Iterable[str]) -> list[Experiment]:
     """The experiments that these words name: fig1, figure 7, table3, or one of `groups`."""
-    known, many = experiments() | experiments(beyond), groups()
+    known, many = experiments() | experiments(analogy), groups()
     names = {name: key for key, each in known.items() for name in (key, *each.names)}
     keys: list[str] = []
     for word in words:
@@ -56,7 +56,7 @@ def groups() -> dict[str, list[str]]:
     return {
         "all": list(ours),
         "paper": [key for key, each in ours.items() if each.paper],
-        "analogy": list(experiments(beyond)),
+        "analogy": list(experiments(analogy)),
     }
 
 
@@ -64,7 +64,7 @@ def shortest(keys: Iterable[str]) -> list[str]:
     """Words that name just these experiments, with a word for many where it fits.
 
     Example:
-        >>> shortest(["fig1", *experiments(beyond)])
+        >>> shortest(["fig1", *experiments(analogy)])
         ['analogy', 'fig1']
     """
     left, words = list(dict.fromkeys(keys)), []
@@ -77,8 +77,8 @@ def shortest(keys: Iterable[str]) -> list[str]:
 
 def _place(experiment: Experiment) -> tuple[bool, float, str]:
     """By number, as the paper has them: Table 2 stands between Figures 1 and 2; studies last."""
-    if experiment.key in beyond.ORDER:
-        return True, float(beyond.ORDER.index(experiment.key)), experiment.key
+    if experiment.key in analogy.ORDER:
+        return True, float(analogy.ORDER.index(experiment.key)), experiment.key
     number = re.search(r"\d+", experiment.key)
     first = float(number.group()) if number and experiment.paper else 0.0
     return not experiment.paper, first - 0.5 * experiment.key.startswith("table"), experiment.key

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gim.experiments.engines import engine_of
+from gim.experiments.spec import instance
 from gim.experiments.store import Store
 from gim.experiments.table import Results
 from gim.experiments.trial import Result, Trial
-from gim.experiments.words import instance
 from gim.terminal import Progress
 
 

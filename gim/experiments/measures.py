@@ -9,7 +9,7 @@
 | `cumulative_reward` | sum of all rewards, correctly rounded |
 | `regret` | episodes times the optimum, less that sum |
 | `final_policy_value`, `final_score` | exact value of the policy in force at the end |
-| `sample_complexity` | Definition 2; see `gim.experiments.watching` |
+| `sample_complexity` | Definition 2; see `gim.experiments.sample_complexity` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
 | `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
 | `inferred` | pairs met no more often than their prediction is worth (`gim.certify`) |

@@ -28,8 +28,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gim.experiments.spec import agent_word, instance, is_file
 from gim.experiments.trial import Trial, build
-from gim.experiments.words import agent_word, instance, is_file
 from gim.registry import did_you_mean, parse, write
 
 KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from gim.agent import agents
 from gim.envs import tasks
-from gim.experiments import words
+from gim.experiments import spec
 from gim.experiments.trial import Result
 from gim.files import replacing
 from gim.registry import did_you_mean
 
-NORMAL = {"agent": words.agent_word, "task": words.task_word, "world": words.world_word}
+NORMAL = {"agent": spec.agent_word, "task": spec.task_word, "world": spec.world_word}
 CURVE = "curve_"  # what the column of a curve begins with in a Parquet file
 
 
@@ -93,8 +93,8 @@ class Results:
         """
         values = []
         for agent, task in zip(self.column("agent"), self.column("task"), strict=True):
-            value = words.parameter(str(agent), name, agents)
-            values.append(words.parameter(str(task), name, tasks) if value is None else value)
+            value = spec.parameter(str(agent), name, agents)
+            values.append(spec.parameter(str(task), name, tasks) if value is None else value)
         return _column(values)
 
     # -- selecting
@@ -178,7 +178,7 @@ class Results:
 
 
 def _column(values: Sequence[Any]) -> NDArray:
-    """An array of one plain kind; None is NaN among numbers and the empty word among words."""
+    """An array of one plain kind; None is NaN among numbers and the empty word among spec."""
     kinds = {type(value) for value in values if value is not None}
     if kinds and not kinds <= {bool, int, float, str}:
         return np.array(values, dtype=object)

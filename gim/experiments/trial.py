@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 import gim
 from gim.agent import agents
 from gim.experiments import measures
-from gim.experiments.watching import Watched
-from gim.experiments.words import (
+from gim.experiments.sample_complexity import Watched
+from gim.experiments.spec import (
     agent_in_full,
     agent_word,
     content,
@@ -30,8 +30,8 @@ from gim.experiments.words import (
     task_word,
     world_word,
 )
-from gim.launch import prepare
 from gim.mdp import TabularMDP
+from gim.run import prepare
 from gim.runs import Callback, Run
 from gim.worlds import world_of
 

@@ -2,7 +2,7 @@
 
 The model is p~ = (N + n0 q) / (n + n0). Held-out pairs say how large the squared error of a
 prediction q is on average, for pairs with as much evidence around them, without the noise of
-counting (`gim.inference.judging`). With w = n / (n + n0) and any function f of the next state,
+counting (`gim.inference.held_out`). With w = n / (n + n0) and any function f of the next state,
 
     E ((p - p~).f)^2 = (1 - w)^2 tau2(f) + w^2 Var(f) / n,
 
@@ -38,7 +38,7 @@ import numpy as np
 
 from gim.inference.analogy import Inferred
 from gim.inference.base import Floats, Frame
-from gim.inference.judging import ROUNDING, Judges, mean
+from gim.inference.held_out import ROUNDING, Judges, mean
 from gim.model.counts import Counts, dense, transitions
 
 MARGIN = 2.0  # standard errors added to the mean squared error

@@ -24,7 +24,7 @@ from gim.agent import Task
 from gim.inference.analogy import Analogy
 from gim.inference.base import Floats, Frame, inferences
 from gim.inference.bounds import Bounds, rewards_within
-from gim.inference.judging import ROUNDING, Mask
+from gim.inference.held_out import ROUNDING, Mask
 from gim.mdp import TabularMDP
 from gim.model.counts import DENSE_LIMIT, Counts
 from gim.model.rewards import most_to_come, reward_range

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.inference.base import Floats
-from gim.inference.exam import Exam
+from gim.inference.cross_validation import CrossValidation
 from gim.model.learned import LearnedModel
 
 STATES, ACTIONS = 0, 1
@@ -29,7 +29,7 @@ class Said(NamedTuple):
     q: Floats  # [S, A, S] of every pair
 
 
-def of_model(model: LearnedModel, exam: Exam, other: Said) -> Said:
+def of_model(model: LearnedModel, split: CrossValidation, other: Said) -> Said:
     """What the model says; of pairs that it does not have, or knows nothing of, what another says.
 
     Where it was never told anything a model has a way back to the same state.
@@ -37,17 +37,17 @@ def of_model(model: LearnedModel, exam: Exam, other: Said) -> Said:
     P = model.to_dense().transitions
     stays = np.einsum("sas->sa", P) == 1.0
     silent = ~model.available | ((model.visits == 0) & stays)
-    held = np.where(silent[exam.judges.pairs][:, None], other.held, P[exam.judges.pairs])
+    held = np.where(silent[split.judges.pairs][:, None], other.held, P[split.judges.pairs])
     q = np.where(silent[:, :, None], other.q, P)
-    return Said(held, q * exam.playable[:, :, None])
+    return Said(held, q * split.playable[:, :, None])
 
 
-def spliced(model: Said, other: Said, exam: Exam, axis: int) -> Said:
+def spliced(model: Said, other: Said, split: CrossValidation, axis: int) -> Said:
     """The model where its judges find it the better one, by state or by action; the other else.
 
     Where there are no judges, all judges together decide.
     """
-    judges, fold = exam.judges, exam.fold
+    judges, fold = split.judges, split.fold
     part = np.nonzero(judges.pairs)[axis]  # [K] the state (or action) of each judge
     size = judges.pairs.shape[axis]
     gain = judges.weights * (judges.distances(other.held) - judges.distances(model.held))

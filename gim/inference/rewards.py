@@ -11,29 +11,33 @@ from __future__ import annotations
 import numpy as np
 
 from gim.inference.base import Floats
-from gim.inference.exam import Exam
-from gim.inference.judging import ROUNDING
+from gim.inference.cross_validation import CrossValidation
+from gim.inference.held_out import ROUNDING
 from gim.model.counts import Counts
 
 
-def infer_rewards(counts: Counts, exam: Exam, most: float) -> tuple[Floats, Floats]:
+def infer_rewards(counts: Counts, split: CrossValidation, most: float) -> tuple[Floats, Floats]:
     """Predicted r [S, A] and the visits that it is worth [S, A]; 0 where rewards are certain."""
-    n, judges, fold = exam.n, exam.judges.pairs, exam.place
-    R = np.where(exam.playable, counts.R, 0.0)
+    n, judges, fold = split.n, split.judges.pairs, split.place
+    R = np.where(split.playable, counts.R, 0.0)
     r_hat, own = R[judges] / n[judges], n[judges]
     spread = np.maximum(counts.R2[judges] - own * r_hat**2, 0.0) / (own - 1)
-    noise = exam.score(spread)[0]
+    noise = split.score(spread)[0]
     if noise <= ROUNDING * float(np.abs(r_hat).max()) ** 2:
         return np.zeros(n.shape), np.zeros(n.shape)
     held = {name: np.zeros(n.shape) for name in MEANS}
-    for k in range(exam.folds):
+    for k in range(split.folds):
         out = fold == k
         for name, predict in MEANS.items():
-            held[name][out] = predict(np.where(out, 0.0, R), np.where(out, 0.0, n), exam.ridge)[out]
-    errors = {name: exam.score((r_hat - g[judges]) ** 2 - spread / own) for name, g in held.items()}
+            held[name][out] = predict(np.where(out, 0.0, R), np.where(out, 0.0, n), split.ridge)[
+                out
+            ]
+    errors = {
+        name: split.score((r_hat - g[judges]) ** 2 - spread / own) for name, g in held.items()
+    }
     best = min(errors, key=lambda name: errors[name][0])
     worth = min(most, noise / max(*errors[best], 1e-300))
-    return MEANS[best](R, n, exam.ridge), np.where(n > 0, worth, 0.0)
+    return MEANS[best](R, n, split.ridge), np.where(n > 0, worth, 0.0)
 
 
 def _overall(R: Floats, n: Floats) -> float:

@@ -13,10 +13,10 @@ from scipy import sparse
 
 from gim.agent import Agent, agents
 from gim.jit import plain
-from gim.launch import prepare
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.memory import flatten
+from gim.run import prepare
 from gim.runs import Run
 
 

@@ -12,7 +12,7 @@ from gim.experiments.paper import rho1_vs_rmax, sweep_rho_beta, walks
 from gim.experiments.paper.base import Evidence
 from gim.experiments.paper.properties import realised
 from gim.experiments.paper.settings import AUTHORS, FAIR, RMAX, TITLES
-from gim.experiments.words import instance
+from gim.experiments.spec import instance
 from gim.model.matrices import dynamic_matrices
 from gim.worlds import world_of
 

@@ -8,9 +8,9 @@ from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.trial import Trial, build
-from gim.launch import prepare
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
+from gim.run import prepare
 from gim.runs import Run
 
 ENOUGH = 100_000  # steps, which take some milliseconds

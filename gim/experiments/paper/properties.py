@@ -19,7 +19,7 @@ from gim.experiments.paper.base import Evidence
 from gim.experiments.paper.settings import MODEL_BASED, SETTINGS, Cell, Scale
 from gim.experiments.paper.shapes import MEASURES, sweep_figure
 from gim.experiments.paper.thresholds import RANKS
-from gim.experiments.words import instance
+from gim.experiments.spec import instance
 from gim.worlds import world_of
 
 M = 40

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from gim.agents.gim import GIM
 from gim.agents.rmax import RMax
+from gim.experiments.spec import instance
 from gim.experiments.trial import Trial
-from gim.experiments.words import instance
 
 AUTHORS, FAIR, STRONG = "authors", "fair", "strong"
 SETTINGS = (AUTHORS, FAIR)

@@ -10,11 +10,10 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.cli import main
-from gim.experiments import beyond
-from gim.experiments.artefact import Artefact, Table
-from gim.experiments.beyond import certificate, classics, ranks, settings, unrelated
-from gim.experiments.beyond.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
-from gim.experiments.beyond.shapes import (
+from gim.experiments import analogy
+from gim.experiments.analogy import certificate, classics, ranks, settings, unrelated
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
+from gim.experiments.analogy.shapes import (
     gain,
     gain_figure,
     gain_table,
@@ -24,6 +23,7 @@ from gim.experiments.beyond.shapes import (
     shares,
     verdict,
 )
+from gim.experiments.artefact import Artefact, Table
 from gim.experiments.catalogue import chosen, experiments, groups, shortest
 from gim.experiments.measures import points
 from gim.experiments.paper.base import pick
@@ -84,7 +84,7 @@ def test_one_block_is_the_generator_of_before():
 def test_the_study_is_a_group_of_its_own():
     keys = [each.key for each in chosen(["analogy"])]
     assert {"ranks", "unrelated", "classics", "certificate"} <= set(keys)
-    assert keys == list(experiments(beyond))
+    assert keys == list(experiments(analogy))
     for word in ("all", "paper"):
         assert not {each.key for each in chosen([word])} & set(keys)
     for key in keys:
@@ -239,7 +239,7 @@ def test_figures_show_every_task_and_every_line(found):
 
 
 def test_every_part_is_analysed_on_results_of_its_own_trials():
-    for key, each in experiments(beyond).items():
+    for key, each in experiments(analogy).items():
         artefact = each.analyse(evidence([each], SMOKE))
         assert artefact.key == key
         assert artefact.tables

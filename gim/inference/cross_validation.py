@@ -1,4 +1,4 @@
-"""The exam of a candidate: it predicts whole pairs that it has not seen, fold by fold."""
+"""The split of a candidate: it predicts whole pairs that it has not seen, fold by fold."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from numpy.typing import NDArray
 
 from gim.inference.base import Floats
 from gim.inference.candidates import Candidate, Data, valid
-from gim.inference.judging import Judges, Mask, mean
-from gim.inference.screening import finalists
+from gim.inference.held_out import Judges, Mask, mean
+from gim.inference.racing import finalists
 from gim.model.projection import project_simplex
 
 
-class Exam:
+class CrossValidation:
     """Counts in folds of held-out pairs.
 
     Args:

@@ -7,10 +7,10 @@ from functools import cache
 
 import numpy as np
 
+from gim.experiments.analogy import classics, ranks, unrelated
+from gim.experiments.analogy.settings import ANALOGIST
+from gim.experiments.analogy.shapes import NOTHING
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.beyond import classics, ranks, unrelated
-from gim.experiments.beyond.settings import ANALOGIST
-from gim.experiments.beyond.shapes import NOTHING
 from gim.experiments.paper.base import Evidence, Experiment, Floats, pick
 from gim.experiments.paper.settings import Cell, Scale
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from gim.agents.gim import GIM
 from gim.envs import make
+from gim.experiments.analogy.settings import seeds
+from gim.experiments.analogy.shapes import SHARE, signed
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.beyond.settings import seeds
-from gim.experiments.beyond.shapes import SHARE, signed
 from gim.experiments.paper import settings
 from gim.experiments.paper.base import Evidence, Experiment, distinct, pick
 from gim.experiments.paper.settings import Cell, Scale

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gim.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
 from gim.experiments.artefact import Figure, Panel, Series, Table
-from gim.experiments.beyond.settings import ANALOGIST, PLAIN, POOLED
 from gim.experiments.paper.base import Evidence, Floats, distinct, pick
 from gim.experiments.paper.settings import Cell
 from gim.experiments.paper.shapes import by_panel, estimate_of, number, spoken

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 
+from gim.experiments.analogy import settings
+from gim.experiments.analogy.settings import LARGE, Place, longer_only
+from gim.experiments.analogy.shapes import compared, gain_figure
 from gim.experiments.artefact import Artefact
-from gim.experiments.beyond import settings
-from gim.experiments.beyond.settings import LARGE, Place, longer_only
-from gim.experiments.beyond.shapes import compared, gain_figure
 from gim.experiments.paper.base import Evidence, Experiment
 from gim.experiments.paper.settings import Cell, Scale
 
