@@ -12,6 +12,7 @@ from gim.inference.structure.moves import land, start_of
 from gim.inference.structure.triples import Floats, Ints
 from gim.jit import entry
 
+THOROUGH = 100  # iterations of the last fit
 LONGEST = 256  # outcomes of a context that are kept, the likeliest
 ROUNDING = 1e-12
 LEAST = 1e-4  # chance of an outcome that is kept
@@ -44,7 +45,7 @@ class Block:
         self.levels: list[Level] = [data.level(features) for features in form.chain]
         self.stack: Stack = stacked(data, form.chain, form.most)
         self.kappa: Floats = np.array(form.kappa)
-        self.posterior: Posterior = fit(data, self.stack, self.kappa, share)
+        self.posterior: Posterior = fit(data, self.stack, self.kappa, share, THOROUGH, 0.001)
         self.lists: list[Lists] = []
         base, cells, contexts = self._base_list(), 0, 0
         for depth, level in enumerate(self.levels):
@@ -88,7 +89,9 @@ class Block:
             lists, which = _joined(self.lists), np.where(depth >= 0, sizes[depth] + context, -1)
         move, values = data.move, data.values
         begin = start_of(data.triples, move.variables, move.shifts, values, pairs)
-        return landed(*begin, which, *lists, *data.outcomes, move.edge, *values[0::2], values.table)
+        return landed(
+            *begin, which, *lists, *data.outcomes[:3], *values[0::2], values.table
+        )  # fmt: skip
 
     def _parents(self, depth: int) -> Ints:
         """The context one level up of each context, [C]."""
@@ -101,7 +104,7 @@ class Block:
     def _base_list(self) -> Lists:
         """The base measure over changes; that of going to a value never seen is left out."""
         many = self.data.changes
-        return Lists(np.array([0, many]), np.arange(many), np.full(many, self.data.chances[0]))
+        return Lists(np.array([0, many]), np.arange(many), self.data.chances[:many])
 
     def _without(self, pairs: Ints) -> Lists:
         """The list of each pair without its own counts."""
@@ -121,7 +124,7 @@ class Block:
             outcome.append(level.cells % data.many)
             contexts, cells = contexts + len(level.keys), cells + len(level.cells)
         root = self.lists[0].outcome
-        before = np.where(root < data.changes, *data.chances)
+        before = data.chances[root]
         return Lists(*apart(
             slot, context, np.concatenate(begin), np.concatenate(outcome), self.posterior.mass,
             self.stack.n, self.kappa, root, before, data.first, data.begin, data.outcome,
@@ -211,7 +214,7 @@ def landed(
     chance: Any,
     add: Any,
     fixed: Any,
-    edge: int,
+    edge: Any,
     codes: Any,
     sizes: Any,
     table: Any,

@@ -22,7 +22,8 @@ from gim.inference.structure.explanations import Explained, Weights
 from gim.inference.structure.triples import Floats, Ints
 from gim.jit import entry
 
-ITERATIONS = 12
+ITERATIONS = 50  # at the most
+ENOUGH = 0.05  # nats that an iteration must bring
 
 
 class Posterior(NamedTuple):
@@ -43,9 +44,14 @@ class Stack(NamedTuple):
     weights: Weights
 
 
-def stacked(data: Explained, chain: tuple[tuple[int, ...], ...], most: float) -> Stack:
-    """The levels of a chain one after the other; no pair counts for more than `most` visits."""
-    levels, weights = [data.level(features) for features in chain], data.weights(most)
+def stacked(
+    data: Explained, chain: tuple[tuple[int, ...], ...], most: float, without: int | None = None
+) -> Stack:
+    """The levels of a chain one after the other; no pair counts for more than `most` visits.
+
+    Pairs of the fold `without` do not count.
+    """
+    levels, weights = [data.level(features) for features in chain], data.weights(most, without)
     contexts = np.cumsum([0] + [len(level.keys) for level in levels])
     cells = np.cumsum([0] + [len(level.cells) for level in levels])
     return Stack(
@@ -65,15 +71,21 @@ def fit(
     kappa: Floats,
     share: Floats | None = None,
     iterations: int = ITERATIONS,
+    enough: float = ENOUGH,
 ) -> Posterior:
     """EM from the shares given, or from those of the base measure."""
     if share is None:
         share = data.base / np.bincount(data.of, data.base, len(data.slot))[data.of]
     single = len(share) == len(data.slot)  # one explanation each: nothing is latent
     mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
+    before = -np.inf
     for _ in range(0 if single else iterations):
-        share = judge(data, stack, kappa, share, mass)[1]
+        held, share = judge(data, stack, kappa, share, mass)
         mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
+        likelihood = float(stack.weights.of @ np.log(held))
+        if likelihood < before + enough:
+            break
+        before = likelihood
     return Posterior(share, mass, judge(data, stack, kappa, share, mass)[0])
 
 

@@ -8,12 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.structure.moves import (
+    CLIP,
+    CLIPPED,
     FREE,
+    WRAP,
     Outcomes,
     Shift,
     Start,
     Values,
-    changes as changes_between,
     coordinate,
     land,
     outcomes_of,
@@ -23,14 +25,15 @@ from gim.inference.structure.moves import (
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
 
-KNOWN = 0.5  # share of the base measure on changes; the rest is on going to a value
+FOLDS, MANY_FOLDS, FEW_PAIRS = 3, 6, 100  # parts in which pairs are held out; more if few
+UNSEEN = 0.1
+CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
 
 
 class Move(NamedTuple):
     """How a block of variables moves."""
 
     variables: tuple[int, ...]
-    edge: int  # STAY, CLIP or WRAP
     shifts: tuple[Shift, ...] = ()  # ordinal actions added first: the after-state
 
 
@@ -73,18 +76,22 @@ class Explained:
         self.weight: Floats = summed(where.ravel(), triples.counts[kept], len(unique))
         self.first = np.searchsorted(self.slot, np.arange(len(self.pairs) + 1))  # [P + 1]
         self.visits: Floats = triples.n.ravel()[self.pairs]  # [P]
-        ordinal = triples.ordinal[list(move.variables)]
         codes = self.values.codes
-        add, fixed = changes_between(
-            self.start.base[self.slot], codes[self.target], ordinal, self.values.sizes, move.edge
+        self.outcomes: Outcomes = outcomes_of(
+            self.start.base[self.slot],
+            codes[self.target],
+            triples.ordinal[list(move.variables)],
+            self.values.sizes,
         )
-        self.outcomes: Outcomes = outcomes_of(add, fixed, np.ones(len(add)))
         self.begin, self.outcome = explain(
-            self.start.base, self.start.own, self.slot, self.target, *self.outcomes,
-            move.edge, codes, self.values.sizes, self.values.table,
+            *self.start, self.slot, self.target, *self.outcomes[:3], *self.values[0::2],
+            self.values.table,
         )  # fmt: skip
         self._levels: dict[tuple[int, ...], Level] = {}
-        self._weights: dict[float, Weights] = {}
+        self._weights: dict[tuple[float, int | None], Weights] = {}
+        order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
+        self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
+        self.fold: Ints = order % self.folds  # [P] in which each pair is held out
 
     @property
     def changes(self) -> int:
@@ -96,31 +103,62 @@ class Explained:
         """Outcomes in all: changes and values."""
         return self.changes + len(self.values.codes)
 
-    @property
-    def chances(self) -> tuple[float, float]:
-        """Of each change and of going to each value, before anything is seen."""
-        share = KNOWN if self.changes else 0.0
-        return share / max(self.changes, 1), (1 - share) / len(self.values.codes)
+    @cached_property
+    def chances(self) -> Floats:
+        """Of each outcome before anything is known of contexts: half on changes, half on values."""
+        return self._scaled(self._support)[np.arange(self.many)]
+
+    @cached_property
+    def _support(self) -> Floats:
+        """Observations that look like each outcome."""
+        values = summed(self.target, np.ones(len(self.target)), len(self.values.codes))
+        return np.concatenate([self.outcomes.support, values])
+
+    def _scaled(self, support: Floats, outcome: Ints | None = None) -> Floats:
+        outcome = np.arange(self.many) if outcome is None else outcome
+        share = CHANGES if self.changes else 0.0
+        change, value = np.split(self._support + UNSEEN, [self.changes])
+        total = np.where(
+            outcome < self.changes, change.sum() / max(share, 1e-9), value.sum() / (1 - share)
+        )
+        return (support + UNSEEN) / total
 
     @cached_property
     def base(self) -> Floats:
-        """The chance of each explanation before anything is seen, [E]."""
-        return np.where(self.outcome < self.changes, *self.chances)
+        """The chance of each explanation before anything is known of contexts, [E]."""
+        own = np.where(self.outcome < self.changes, 0.0, 1.0)
+        change = self.outcome < self.changes
+        o = self.outcome[change]
+        base, target = (
+            self.start.base[self.slot[self.of[change]]],
+            self.values.codes[self.target[self.of[change]]],
+        )
+        add, fixed, edge = self.outcomes.add[o], self.outcomes.fixed[o], self.outcomes.edge[o]
+        exact = (np.where(fixed, add, base + add) == target).all(axis=1)
+        wrapped = (edge == WRAP) & ~exact
+        own[change] = np.where(
+            edge == WRAP, wrapped * 1.0, exact * np.where(edge == CLIP, CLIPPED, 1.0)
+        )
+        return self._scaled(np.maximum(self._support[self.outcome] - own, 0.0), self.outcome)
 
     @cached_property
     def of(self) -> Ints:
         """The observation of each explanation, [E]."""
         return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
 
-    def weights(self, most: float) -> Weights:
+    def weights(self, most: float, without: int | None = None) -> Weights:
         """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).
 
-        Where pairs differ, one that was met a thousand times must not speak for all others.
+        Where pairs differ, one that was met a thousand times must not speak for all others. Pairs
+        of the fold `without` count for nothing.
         """
-        if most not in self._weights:
+        if (most, without) not in self._weights:
             less = 1.0 + self.visits / most
-            self._weights[most] = Weights(self.weight / less[self.slot], self.visits / less)
-        return self._weights[most]
+            kept = np.ones(len(less)) if without is None else (self.fold != without) * 1.0
+            self._weights[most, without] = Weights(
+                self.weight * (kept / less)[self.slot], self.visits * kept / less
+            )
+        return self._weights[most, without]
 
     def level(self, features: tuple[int, ...]) -> Level:
         """Contexts by these features."""
@@ -144,7 +182,7 @@ def explain(
     target: Any,
     add: Any,
     fixed: Any,
-    edge: int,
+    edge: Any,
     codes: Any,
     sizes: Any,
     table: Any,
@@ -159,7 +197,7 @@ def explain(
         for o in range(changes):
             reached = True
             for j in range(sizes.size):
-                if coordinate(base, p, add, fixed, o, j, sizes[j], edge) != codes[v, j]:
+                if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
                     reached = False
                     break
             if not reached and own[p] == v:  # blocked, perhaps

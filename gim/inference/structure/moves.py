@@ -1,10 +1,10 @@
 """Where an outcome leads: s' = T(b, o).
 
 An outcome o changes a block of variables: it adds to the ordinal ones and sets or keeps the nominal
-ones; or it goes to fixed values whatever held before. b is where the move begins: the state
-itself, or its after-state, in which ordinal actions have been added already. T says what happens at
-an edge: a move may be blocked and *stay*, be *clipped* coordinate by coordinate, or *wrap* round. A
-target that does not exist is blocked in every case.
+ones; or it goes to fixed values whatever held before. b is where the move begins: the state itself,
+or its after-state, in which ordinal actions have been added already. At an edge a move may be
+blocked and *stay*, be *clipped* coordinate by coordinate, or *wrap* round; these are outcomes of
+their own, alike but at edges. A target that does not exist is blocked in every case.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from gim.inference.structure.triples import Floats, Ints, Mask, Triples, ranked
 from gim.jit import entry, hot
 
 STAY, CLIP, WRAP = 0, 1, 2
-EDGES = ("stay", "clip", "wrap")
 FREE = -1
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
 MOST = 128  # changes that are told apart; the rest is explained by where it leads
+CLIPPED = 0.25  # support of a clipped move, which looks like one that stays, but at edges
 
 
 class Values(NamedTuple):
@@ -33,10 +33,16 @@ class Values(NamedTuple):
 
 
 class Outcomes(NamedTuple):
-    """The changes that a block may make; number O + v goes to value v."""
+    """The changes that a block may make; outcome number O + v goes to value v."""
 
     add: Ints  # [O, b] what is added, or what it is set to where `fixed`
     fixed: Mask  # [O, b]
+    edge: Ints  # [O] STAY, CLIP or WRAP
+    support: Floats  # [O] observations that look like it
+
+    def at(self, which: Any) -> Outcomes:
+        """Some of them."""
+        return Outcomes(*(part[which] for part in self))
 
 
 @hot
@@ -63,7 +69,7 @@ def land(
     add: Any,
     fixed: Any,
     o: int,
-    edge: int,
+    edge: Any,
     codes: Any,
     sizes: Any,
     table: Any,
@@ -74,7 +80,7 @@ def land(
         return o - add.shape[0]
     key = 0
     for i in range(sizes.size):
-        c = coordinate(base, p, add, fixed, o, i, sizes[i], edge)
+        c = coordinate(base, p, add, fixed, o, i, sizes[i], edge[o])
         if c == FREE:
             return own
         key = (key * sizes[i] + c) % PRIME
@@ -82,7 +88,7 @@ def land(
     while table[place] != FREE:
         v, same = table[place], True
         for i in range(sizes.size):
-            if codes[v, i] != coordinate(base, p, add, fixed, o, i, sizes[i], edge):
+            if codes[v, i] != coordinate(base, p, add, fixed, o, i, sizes[i], edge[o]):
                 same = False
                 break
         if same:
@@ -150,30 +156,34 @@ def start_of(
 def settled(base: Any, codes: Any, sizes: Any, table: Any, own: Any) -> Any:
     """The value of each base, or `own` where it is none."""
     none, no = np.zeros((1, sizes.size), np.int64), np.zeros((1, sizes.size), np.bool_)
+    stay = np.zeros(1, np.int64)
     found = np.empty(own.size, np.int64)
     for p in range(own.size):
-        found[p] = land(base, p, none, no, 0, STAY, codes, sizes, table, own[p])
+        found[p] = land(base, p, none, no, 0, stay, codes, sizes, table, own[p])
     return found
 
 
-def changes(base: Ints, target: Ints, ordinal: Mask, sizes: Ints, edge: int) -> tuple[Ints, Mask]:
-    """What was added [I, b], or set where `fixed`, to come from each base to each target."""
+def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:
+    """The changes [O] that lead from each base to each target [I], those with most support first."""
     add = target - base
-    if edge == WRAP:
-        add = (add + sizes // 2) % sizes - sizes // 2
     fixed = (add != 0) & ~ordinal
-    return np.where(fixed, target, add), fixed
+    seen = _distinct(np.where(fixed, target, add), fixed)
+    far = ((np.abs(seen.add) > 1) & ~seen.fixed).any(axis=1)
+    far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
+    clipped = seen._replace(edge=np.full(len(far), CLIP), support=CLIPPED * seen.support).at(far)
+    short = np.where(ordinal, (add + sizes // 2) % sizes - sizes // 2, add)
+    round_ = (short != add).any(axis=1)
+    wrapped = _distinct(np.where(fixed, target, short)[round_], fixed[round_])
+    wrapped = wrapped._replace(edge=np.full(len(wrapped.add), WRAP))
+    parts = [np.concatenate(part) for part in zip(seen, clipped, wrapped, strict=True)]
+    return Outcomes(*(np.ascontiguousarray(part) for part in parts))
 
 
-def outcomes_of(add: Ints, fixed: Mask, support: Floats) -> Outcomes:
-    """The changes that explain more than one thing, those with most support first, MOST at most."""
-    b = add.shape[1]
-    if not len(add):
-        return Outcomes(np.zeros((0, b), np.int64), np.zeros((0, b), bool))
+def _distinct(add: Ints, fixed: Mask) -> Outcomes:
+    """The different changes among these, MOST at most, as moves that stay."""
     rank = ranked(np.column_stack([add, fixed]))
     first = np.unique(rank, return_index=True)[1]
-    often = np.bincount(rank, support)
+    often = np.bincount(rank, minlength=len(first)).astype(np.float64)
     order = np.lexsort((np.arange(len(often)), -often))[:MOST]
-    order = order[often[order] > 1] if (often > 1).any() else order
-    kept = first[order]
-    return Outcomes(np.ascontiguousarray(add[kept]), np.ascontiguousarray(fixed[kept]))
+    edge = np.full(len(often), STAY)
+    return Outcomes(add[first], fixed[first], edge, often).at(order)

@@ -17,28 +17,27 @@ from typing import NamedTuple
 import numpy as np
 
 from gim.inference.structure.block import Form
-from gim.inference.structure.em import fit, judge, stacked
+from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.moves import CLIP, STAY, WRAP
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 
-EDGES = (STAY, CLIP, WRAP)  # in the order of preference
 FEW = 5.0
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = (0.03, 0.3, 3.0, 30.0)
 DEPTH = 4  # levels of contexts below the root
 LEADING = 4  # single features that are tried in pairs
-QUICK = 4  # iterations of EM in the search
-MARGIN, Z = 1.0, 1.0  # a finer form must be better by so many nats and standard errors
-MOSTS = (2.0, 20.0, 1e9)
+FINALISTS = 2  # of which one is the next level
+MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
+MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
 
 class Found(NamedTuple):
     """A form and how it did."""
 
     form: Form
-    logs: Floats  # [P] weighted log-likelihood of each pair by the others
-    share: Floats
+    held: Floats  # [I] chance of each observation, by the pairs of other folds
+    logs: Floats  # [P] weighted log-likelihood of each pair
+    shares: list[Floats | None]  # [folds] of explanations, to go on from
 
     @property
     def score(self) -> float:
@@ -58,75 +57,82 @@ def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats
     return summed(slot, mixed[best] * weight, pairs)
 
 
-def contexts(data: Explained, found: Found | None = None) -> Found:
-    """Add levels of contexts greedily, one or two features at a time, while they pay."""
-    if found is None:
-        found = evaluated(data, Form(data.move))
+def contexts(data: Explained, found: Found) -> Found:
+    """Add levels of contexts greedily, one or two features at a time, while they pay.
+
+    All are tried with one step of EM; those that look best are judged in full.
+    """
     features = range(data.triples.features)
     while len(found.form.chain) <= DEPTH:
         last = set(found.form.chain[-1])
-        rest = [f for f in features if f not in last]
-        single = {f: extended(data, found, (f,)) for f in rest}
-        leading = sorted(rest, key=lambda f: -single[f].score)[:LEADING]
-        double = [extended(data, found, pair) for pair in combinations(leading, 2)]
-        best = max([*single.values(), *double], key=lambda each: each.score, default=found)
+        tried = {(f,): extended(data, found, (f,), 1) for f in features if f not in last}
+        leading = _leading(tried, LEADING)
+        doubles = [tuple(sorted(a + b)) for a, b in combinations(leading, 2)]
+        tried |= {more: extended(data, found, more, 1) for more in doubles}
+        offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
+        best = max(offers, key=lambda each: each.score, default=found)
         if not best.beats(found):
             break
         found = best
     return found
 
 
-def extended(data: Explained, found: Found, more: tuple[int, ...]) -> Found:
+def _leading(tried: dict[tuple[int, ...], Found], many: int) -> list[tuple[int, ...]]:
+    return sorted(tried, key=lambda more: -tried[more].score)[:many]
+
+
+def extended(
+    data: Explained, found: Found, more: tuple[int, ...], iterations: int = ITERATIONS
+) -> Found:
     """One more level, at the shrinkage that suits it best."""
     chain = (*found.form.chain, tuple(sorted({*found.form.chain[-1], *more})))
-    return evaluated(data, found.form._replace(chain=chain), found.share)
+    return evaluated(data, found.form._replace(chain=chain), found.shares, iterations)
 
 
-def evaluated(data: Explained, form: Form, share: Floats | None = None) -> Found:
+def evaluated(
+    data: Explained,
+    form: Form,
+    shares: list[Floats | None] | None = None,
+    iterations: int = ITERATIONS,
+) -> Found:
     """Fit a form, with the last shrinkage chosen."""
-    stack = stacked(data, form.chain, form.most)
     known = form.kappa[: len(form.chain) - 1]
-    posterior = fit(data, stack, np.array([*known, 1.0]), share, QUICK)
-    weight = data.weights(FEW).of
-    best: Found | None = None
-    for kappa in KAPPAS:
-        held = judge(data, stack, np.array([*known, kappa]), posterior.share, posterior.mass)[0]
-        found = Found(
-            form._replace(kappa=(*known, kappa)),
-            logs(held, weight, data.slot, len(data.pairs), len(data.values.codes)),
-            posterior.share,
-        )
-        if best is None or found.score > best.score:
-            best = found
-    assert best is not None
-    return best
+    held = np.zeros((len(KAPPAS), len(data.slot)))
+    fresh: list[Floats | None] = []
+    for fold in range(data.folds):
+        stack = stacked(data, form.chain, form.most, fold)
+        start = None if shares is None else shares[fold]
+        posterior = fit(data, stack, np.array([*known, 1.0]), start, iterations)
+        here = data.fold[data.slot] == fold
+        for k, kappa in enumerate(KAPPAS):
+            each = judge(data, stack, np.array([*known, kappa]), posterior.share, posterior.mass)
+            held[k, here] = each[0][here]
+        fresh.append(posterior.share)
+    weight, V = data.weights(FEW).of, len(data.values.codes)
+    scores = [logs(each, weight, data.slot, len(data.pairs), V) for each in held]
+    best = int(np.argmax([each.sum() for each in scores]))
+    return Found(form._replace(kappa=(*known, KAPPAS[best])), held[best], scores[best], fresh)
 
 
 def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Found]:
-    """The way a block moves: its edges and after-states, judged by action alone."""
-    best: tuple[Explained, Found] | None = None
-    ordinal = [v for v in variables if triples.ordinal[v]]
-    for edge in EDGES if ordinal else EDGES[:1]:
-        best = _better(best, triples, Move(variables, edge))
-    assert best is not None
-    free, amounts = ordinal, np.flatnonzero(triples.action_ordinal).tolist()
+    """Where the moves of a block begin: after which ordinal actions. Judged by action alone."""
+    data = Explained(triples, Move(variables))
+    best = data, by_action(data, Form(data.move))
+    free = [v for v in variables if triples.ordinal[v]]
+    amounts = np.flatnonzero(triples.action_ordinal).tolist()
     while free and amounts:
-        move, before = best[1].form.move, best
-        for v, j, sign in product(free, amounts, (1, -1)):
-            for edge in (STAY, CLIP):
-                best = _better(best, triples, Move(variables, edge, (*move.shifts, (v, j, sign))))
+        shifts, before = best[1].form.move.shifts, best
+        for shift in product(free, amounts, (1, -1)):
+            data = Explained(triples, Move(variables, (*shifts, shift)))
+            found = by_action(data, Form(data.move))
+            best = (data, found) if found.beats(best[1]) else best
         if best is before:
             break
         free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
-    return best
-
-
-def _better(
-    best: tuple[Explained, Found] | None, triples: Triples, move: Move
-) -> tuple[Explained, Found]:
-    data = Explained(triples, move)
-    found = max((by_action(data, Form(move, most=most)) for most in MOSTS), key=lambda f: f.score)
-    return (data, found) if best is None or found.score > best[1].score + MARGIN else best
+    data, found = best
+    others = [evaluated(data, found.form._replace(most=most), found.shares) for most in MOSTS]
+    best_most = max([found, *others], key=lambda each: each.score).form.most
+    return data, evaluated(data, Form(data.move, most=best_most))
 
 
 def by_action(data: Explained, form: Form) -> Found:

@@ -1,11 +1,13 @@
 """What was counted, and what states and actions are made of: all that a structured candidate sees.
 
-A *feature* is anything that a context may look at: the variables of the state come first, then the
-action itself, then the variables of the action where it has several.
+A *feature* is anything that a context may look at: the variables of the state and the action first;
+then, of each ordinal variable, whether it is at its lower or upper edge; then the variables of the
+action where it has several, and each action against all others.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+
+SINGLED = 32  # actions up to which each is a feature of its own
 
 
 class Triples:
@@ -84,9 +88,25 @@ class Triples:
 
     @property
     def features(self) -> int:
-        """What contexts may look at: variables of the state, the action, its own variables."""
-        own = self.action_codes.shape[1]
-        return self.k + 1 + (own if own > 1 else 0)
+        """How many features there are, the first k + 1 of which are the variables and the action."""
+        return len(self._state_features.T) + len(self._action_features.T)
+
+    @cached_property
+    def _state_features(self) -> Ints:
+        """[S, k and one for the edges of each ordinal variable that has a middle]"""
+        last = self.codes.max(axis=0, initial=0)
+        edges = np.where(self.codes == 0, 1, np.where(self.codes == last, 2, 0))
+        return np.column_stack([self.codes, edges[:, self.ordinal & (last > 2)]])
+
+    @cached_property
+    def _action_features(self) -> Ints:
+        """[A, the action, its own variables if it has several, each action against the others]"""
+        columns = [np.arange(self.A)[:, None]]
+        if self.action_codes.shape[1] > 1:
+            columns.append(self.action_codes)
+        if 2 < self.A <= SINGLED:
+            columns.append(np.eye(self.A, dtype=np.int64))
+        return np.column_stack(columns)
 
     def without(self, held: Mask) -> Triples:
         """The same without the pairs of a mask [S, A]: they leave no trace."""
@@ -128,10 +148,20 @@ class Triples:
 
     def group(self, features: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Groups of states [S] and of actions [A] that no feature of these tells apart."""
-        state = tuple(f for f in features if f < self.k)
-        action = tuple(f - self.k for f in features if f >= self.k)
-        columns = np.column_stack([np.arange(self.A), self.action_codes])
-        return self._by("state", state, self.codes), self._by("action", action, columns)
+        state = tuple(self._place[f][1] for f in features if not self._place[f][0])
+        action = tuple(self._place[f][1] for f in features if self._place[f][0])
+        return (
+            self._by("state", state, self._state_features),
+            self._by("action", action, self._action_features),
+        )
+
+    @cached_property
+    def _place(self) -> list[tuple[bool, int]]:
+        """Whether each feature is one of actions, and its column there."""
+        of_state, of_action = self._state_features.shape[1], self._action_features.shape[1]
+        first = [(False, i) for i in range(self.k)] + [(True, 0)]
+        more = [(False, i) for i in range(self.k, of_state)]
+        return first + more + [(True, i) for i in range(1, of_action)]
 
     def context(self, features: tuple[int, ...], pairs: Ints) -> tuple[Ints, int]:
         """The context of each pair by these features, and how many there may be."""
