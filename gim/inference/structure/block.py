@@ -54,7 +54,7 @@ class Block:
             parent = self._parents(depth)
             above = base if depth == 0 else self.lists[-1]
             self.lists.append(
-                Lists(*back_off(*above, parent, _starts(level, data.many), level.cells % data.many,
+                Lists(*back_off(*above, parent, starts_of(level, data.many), level.cells % data.many,
                                 mass, n, self.kappa[depth], data.many))
             )  # fmt: skip
             cells, contexts = cells + len(level.cells), contexts + len(level.keys)
@@ -120,7 +120,7 @@ class Block:
             place = np.minimum(np.searchsorted(level.keys, keys), max(len(level.keys) - 1, 0))
             met = level.keys[place] == keys if len(level.keys) else np.zeros(len(pairs), bool)
             context[i, met] = place[met] + contexts
-            begin.append(_starts(level, data.many)[1:] + cells)
+            begin.append(starts_of(level, data.many)[1:] + cells)
             outcome.append(level.cells % data.many)
             contexts, cells = contexts + len(level.keys), cells + len(level.cells)
         root = self.lists[0].outcome
@@ -132,7 +132,7 @@ class Block:
         ))  # fmt: skip
 
 
-def _starts(level: Level, many: int) -> Ints:
+def starts_of(level: Level, many: int) -> Ints:
     return np.searchsorted(level.cells // many, np.arange(len(level.keys) + 1))
 
 
