@@ -19,7 +19,7 @@ from gim.inference.structure.product import Product
 from gim.inference.structure.search import FEW, MARGIN, contexts, logs, moved
 from gim.inference.structure.triples import Floats, Triples, summed
 
-SEARCHED = 100_000  # triples that a search looks at; more are thinned out by pairs
+SEARCHED = 20_000  # triples that a search looks at; more are thinned out by pairs
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 

@@ -30,6 +30,9 @@ UNSEEN = 0.1
 CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
 
 
+Chain = tuple[tuple[int, ...], ...]  # sets of features, each within the next; the first is empty
+
+
 class Move(NamedTuple):
     """How a block of variables moves."""
 
@@ -163,7 +166,7 @@ class Explained:
     def level(self, features: tuple[int, ...]) -> Level:
         """Contexts by these features."""
         if features not in self._levels:
-            keys, at = np.unique(self.triples.context(features, self.pairs)[0], return_inverse=True)
+            keys, at = np.unique(self.triples.context(features, self.pairs), return_inverse=True)
             context = at.ravel().astype(np.int64)
             cells, cell = np.unique(
                 context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True

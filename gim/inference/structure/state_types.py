@@ -14,10 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gim.inference.structure.block import Block, Form, Lists, back_off, landed, starts_of
+from gim.inference.structure.block import Block, Form, Lists, back_off, counted
 from gim.inference.structure.em import fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move, Weights
-from gim.inference.structure.moves import start_of
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
@@ -71,14 +70,10 @@ class Typed:
         depth, context = self.block.find(pairs, apart)
         state_of = np.empty(S, np.int64)
         state_of[data.values.of_state] = np.arange(S)
-        begin = start_of(self.triples, data.move.variables, (), data.values, pairs)
         total = sparse.csr_array((len(pairs), S))
         for k in range(self.types):
             which = np.where((depth == 1) & (gamma[:, k] > 0), context, -1)
-            start, value, chance = landed(
-                *begin, which, *self.lists[k], *data.outcomes[:3], *data.values[0::2],
-                data.values.table,
-            )  # fmt: skip
+            start, value, chance = self.block.landing(pairs, which, self.lists[k])
             chance *= np.repeat(gamma[:, k], np.diff(start))
             total = total + sparse.csr_array((chance, state_of[value], start), (len(pairs), S))
         sums = np.asarray(total.sum(axis=1)).ravel()
@@ -110,12 +105,16 @@ class Typed:
 
     def _lists(self, k: int) -> Lists:
         """Outcomes of a type, by action."""
-        level, mixture = self.block.levels[1], self.mixture
-        above = np.arange(len(level.keys))
-        many = self.data.many
-        cells = starts_of(level, many), level.cells % many
-        own = mixture.mass[k], mixture.n[k]
-        return Lists(*back_off(*self.block.lists[1], above, *cells, *own, KAPPA, many))
+        block, actions = self.block, self.mixture.n.shape[1]
+        mass = np.append(block.posterior.mass, self.mixture.mass[k])
+        n = np.append(block.stack.n, self.mixture.n[k])
+        levels = [*block.levels, block.levels[1]]
+        below = np.arange(actions) + block.first[1]
+        lists = Lists(*back_off(
+            *counted(levels, self.data.many, mass, n), np.append(block.parent, below), n,
+            np.append(block.kappa, np.full(actions, KAPPA)), self.data.chances,
+        ))  # fmt: skip
+        return lists._replace(start=np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2]:]))
 
 
 def _without(mixture: Mixture, z: Ints, slot: Ints) -> Floats:
@@ -160,7 +159,8 @@ def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
     """Fit outcomes by action alone, without a fold."""
     stack = stacked(data, form.chain, form.most, without)
     posterior = fit(data, stack, np.array(form.kappa))
-    held, fresh = judge(data, stack, np.array(form.kappa), posterior.share, posterior.mass)
+    kappa = np.array(form.kappa)
+    held, fresh = judge(data, stack, kappa, kappa[-1:], *posterior)
     level = data.level((data.triples.k,))
     states, first = np.unique(data.pairs // data.triples.A, return_index=True)
     return Data(
@@ -170,7 +170,7 @@ def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
         np.append(first, len(data.pairs)),
         level.context,
         level.cell,
-        fresh * held[data.of],
+        fresh * held[0, data.of],
     )
 
 

@@ -108,6 +108,14 @@ class Triples:
             columns.append(np.eye(self.A, dtype=np.int64))
         return np.column_stack(columns)
 
+    def variable_of(self, feature: int) -> int:
+        """The variable of the state that a feature looks at; -1 if it looks at the action."""
+        action, column = self._place[feature]
+        if action or column < self.k:
+            return -1 if action else column
+        last = self.codes.max(axis=0, initial=0)
+        return int(np.flatnonzero(self.ordinal & (last > 2))[column - self.k])
+
     def without(self, held: Mask) -> Triples:
         """The same without the pairs of a mask [S, A]: they leave no trace."""
         keep = ~np.asarray(held, bool).ravel()[self.pair]
@@ -163,12 +171,11 @@ class Triples:
         more = [(False, i) for i in range(self.k, of_state)]
         return first + more + [(True, i) for i in range(1, of_action)]
 
-    def context(self, features: tuple[int, ...], pairs: Ints) -> tuple[Ints, int]:
-        """The context of each pair by these features, and how many there may be."""
+    def context(self, features: tuple[int, ...], pairs: Ints) -> Ints:
+        """The context of each pair by these features."""
         state, action = self.group(features)
         many = int(action.max(initial=0)) + 1
-        keys = state[pairs // self.A] * many + action[pairs % self.A]
-        return keys, (int(state.max(initial=0)) + 1) * many
+        return state[pairs // self.A] * many + action[pairs % self.A]
 
     def _by(self, kind: str, columns: tuple[int, ...], codes: Ints) -> Ints:
         key = (kind, columns)
