@@ -19,7 +19,7 @@ from gim.inference.structure.product import Product
 from gim.inference.structure.search import FEW, MARGIN, contexts, logs, moved
 from gim.inference.structure.triples import Floats, Triples, summed
 
-SEARCHED = 20_000  # triples that a search looks at; more are thinned out by pairs
+SEARCHED = 20_000  # triples that a search looks at, about
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 
@@ -38,17 +38,8 @@ class Part(NamedTuple):
 
 def by_variables(triples: Triples, form: tuple[Form, ...] | None = None) -> Product:
     """Find the structure of the variables, or take that of `form`, and fit it to all counts."""
-    forms = search(thinned(triples, SEARCHED))[0] if form is None else form
+    forms = search(triples.thinned(SEARCHED))[0] if form is None else form
     return Product(triples, [Block(Explained(triples, each.move), each) for each in forms])
-
-
-def thinned(triples: Triples, most: int) -> Triples:
-    """At most about so many triples, whole pairs."""
-    if len(triples.counts) <= most:
-        return triples
-    keep = most / len(triples.counts)
-    drop = np.random.default_rng(len(triples.counts)).random(triples.n.shape) >= keep
-    return triples.without(drop)
 
 
 def search(triples: Triples) -> tuple[tuple[Form, ...], float]:

@@ -52,7 +52,9 @@ def exceptions(rows: Any, pairs: Ints, triples: Triples) -> Mask:
     return spoken & (np.log(RARE) + anything > np.log1p(-RARE) + holds)
 
 
-def _likelihood(place: Ints, N: Floats, alpha: Floats, n: Floats, total: float, many: int) -> Floats:
+def _likelihood(
+    place: Ints, N: Floats, alpha: Floats, n: Floats, total: float, many: int
+) -> Floats:
     """Log-likelihood of counts under a Dirichlet-multinomial, by pair."""
     each = summed(place, gammaln(alpha + N) - gammaln(alpha), many)
     return each + gammaln(total) - gammaln(total + n)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gim.inference.structure.block import Block, Form
-from gim.inference.structure.blocks import SEARCHED, search, thinned
+from gim.inference.structure.blocks import SEARCHED, search
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.product import Product
 from gim.inference.structure.search import MARGIN, by_action
@@ -26,7 +26,7 @@ class Numbering(NamedTuple):
     """How numbers are read: the columns of a row (0: as they are), and the structure then."""
 
     columns: int
-    form: tuple[Form, ...]
+    forms: tuple[Form, ...]
 
 
 def coordinates(S: int, columns: int) -> Ints:
@@ -41,19 +41,33 @@ def divisors(S: int) -> list[int]:
     return sorted({*small, *(S // m for m in small)})
 
 
-def by_numbers(triples: Triples, form: Numbering | None = None) -> tuple[Product, Numbering]:
+class Numbered(Product):
+    """A structure of coordinates that were read off the numbers of states."""
+
+    def __init__(self, triples: Triples, numbering: Numbering) -> None:
+        seen = triples.with_codes(coordinates(triples.S, numbering.columns))
+        super().__init__(seen, [Block(Explained(seen, f.move), f) for f in numbering.forms])
+        self.numbering = numbering
+
+    @property
+    def form(self) -> Numbering:  # type: ignore[override]
+        """The structure, which may be fitted to other counts."""
+        return self.numbering
+
+
+def by_numbers(triples: Triples, form: Numbering | None = None) -> Numbered:
     """Find how states are numbered, or take that of `form`, and fit the structure to all counts."""
-    if form is None:
-        few = thinned(triples, SCREENED)
-        scores = {m: _screened(few, m) for m in (0, *divisors(triples.S))}
-        leading = sorted(scores, key=lambda m: -scores[m])[:FINALISTS]
-        many = thinned(triples, SEARCHED)
-        found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in leading}
-        best = max(found, key=lambda m: (found[m][1] - (MARGIN if m else 0.0), -m))
-        form = Numbering(best, found[best][0])
-    seen = triples.with_codes(coordinates(triples.S, form.columns))
-    blocks = [Block(Explained(seen, each.move), each) for each in form.form]
-    return Product(seen, blocks), form
+    return Numbered(triples, read(triples) if form is None else form)
+
+
+def read(triples: Triples) -> Numbering:
+    """How states are numbered, by held-out pairs."""
+    few, many = triples.thinned(SCREENED), triples.thinned(SEARCHED)
+    scores = {m: _screened(few, m) for m in (0, *divisors(triples.S))}
+    leading = sorted(scores, key=lambda m: -scores[m])[:FINALISTS]
+    found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in leading}
+    best = max(found, key=lambda m: (found[m][1] - (MARGIN if m else 0.0), -m))
+    return Numbering(best, found[best][0])
 
 
 def _screened(triples: Triples, columns: int) -> float:

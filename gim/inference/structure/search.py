@@ -31,6 +31,9 @@ MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
 
+Features = tuple[int, ...]
+
+
 class Found(NamedTuple):
     """A form and how it did."""
 
@@ -65,8 +68,9 @@ def contexts(data: Explained, found: Found) -> Found:
     features = range(data.triples.features)
     while len(found.form.chain) <= DEPTH:
         last = found.form.chain[-1]
-        tried = {more: screened(data, found, more) for more in [(f,) for f in features if f not in last]}
-        doubles = [tuple(sorted(a + b)) for a, b in combinations(_leading(tried, LEADING), 2)]
+        singles: list[Features] = [(f,) for f in features if f not in last]
+        tried = {more: screened(data, found, more) for more in singles}
+        doubles = [one + other for one, other in combinations(_leading(tried, LEADING), 2)]
         tried |= {more: screened(data, found, more) for more in doubles}
         offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
         best = max(offers, key=lambda each: each.score, default=found)
@@ -76,11 +80,11 @@ def contexts(data: Explained, found: Found) -> Found:
     return found
 
 
-def _leading(tried: dict[tuple[int, ...], float], many: int) -> list[tuple[int, ...]]:
+def _leading(tried: dict[Features, float], many: int) -> list[Features]:
     return sorted(tried, key=lambda more: -tried[more])[:many]
 
 
-def screened(data: Explained, found: Found, more: tuple[int, ...]) -> float:
+def screened(data: Explained, found: Found, more: Features) -> float:
     """The score of one more level on the first fold, nearly."""
     form = _finer(found.form, more)
     here = data.fold[data.slot] == 0
@@ -90,12 +94,12 @@ def screened(data: Explained, found: Found, more: tuple[int, ...]) -> float:
     return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
 
 
-def extended(data: Explained, found: Found, more: tuple[int, ...]) -> Found:
+def extended(data: Explained, found: Found, more: Features) -> Found:
     """One more level, at the shrinkage that suits it best."""
     return evaluated(data, _finer(found.form, more), found.shares)
 
 
-def _finer(form: Form, more: tuple[int, ...]) -> Form:
+def _finer(form: Form, more: Features) -> Form:
     return form._replace(chain=(*form.chain, tuple(sorted({*form.chain[-1], *more}))))
 
 

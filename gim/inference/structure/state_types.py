@@ -15,7 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from gim.inference.structure.block import Block, Form, Lists, back_off, counted
-from gim.inference.structure.em import fit, judge, stacked
+from gim.inference.structure.blocks import SEARCHED
+from gim.inference.structure.em import ENOUGH, PER_VISIT, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move, Weights
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
@@ -24,7 +25,7 @@ from gim.jit import entry
 MOST_TYPES = 6
 UNLIKELY = 1e-3  # chance of a type that is left out
 SEEDS = 2  # states that a new type is begun with, each in turn
-ITERATIONS = 20
+ITERATIONS = 30
 KAPPA = 1.0  # visits that an action's outcomes in all states are worth in a type
 
 
@@ -50,9 +51,9 @@ class Typed:
     def __init__(self, triples: Triples, types: int | None = None) -> None:
         self.triples = triples
         self.data = Explained(triples, Move(tuple(range(triples.k))))
-        form = Form(self.data.move, ((), (triples.k,)), (KAPPA, KAPPA))
+        form = by_action(self.data)
         self.block = Block(self.data, form)
-        self.types = search(self.data, form) if types is None else types
+        self.types = search(triples.thinned(SEARCHED, by_state=True)) if types is None else types
         self.prior = prepared(self.data, form)
         self.mixture = mixed(self.prior, self.types)
         self.lists = [self._lists(k) for k in range(self.types)]
@@ -114,7 +115,9 @@ class Typed:
             *counted(levels, self.data.many, mass, n), np.append(block.parent, below), n,
             np.append(block.kappa, np.full(actions, KAPPA)), self.data.chances,
         ))  # fmt: skip
-        return lists._replace(start=np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2]:]))
+        return lists._replace(
+            start=np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2] :])
+        )
 
 
 def _without(mixture: Mixture, z: Ints, slot: Ints) -> Floats:
@@ -124,8 +127,20 @@ def _without(mixture: Mixture, z: Ints, slot: Ints) -> Floats:
     return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
 
 
-def search(data: Explained, form: Form) -> int:
+def by_types(triples: Triples, form: int | None = None) -> Typed:
+    """Find how many types there are, or take `form`, and fit them to all counts."""
+    return Typed(triples, form)
+
+
+def by_action(data: Explained) -> Form:
+    """Contexts are actions."""
+    return Form(data.move, ((), (data.triples.k,)), (KAPPA, KAPPA))
+
+
+def search(triples: Triples) -> int:
     """How many types held-out pairs ask for."""
+    data = Explained(triples, Move(tuple(range(triples.k))))
+    form = by_action(data)
     priors = [prepared(data, form, fold) for fold in range(data.folds)]
     weight, V = data.weights(FEW).of, len(data.values.codes)
     best, found = None, [mixed(prior, 1) for prior in priors]
@@ -198,7 +213,9 @@ def _seeds(prior: Data, found: Mixture) -> Ints:
     """States that are explained worst."""
     of = np.searchsorted(prior.states, prior.data.pairs // prior.data.triples.A)
     surprise = -prior.weights.of * np.log(found.held)
-    return np.argsort(-summed(of[prior.data.slot], surprise, len(prior.states)), kind="stable")[:SEEDS]
+    return np.argsort(-summed(of[prior.data.slot], surprise, len(prior.states)), kind="stable")[
+        :SEEDS
+    ]
 
 
 def _split(prior: Data, found: Mixture, seed: int) -> Mixture:
@@ -217,13 +234,18 @@ def _split(prior: Data, found: Mixture, seed: int) -> Mixture:
 
 def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
     """EM over types and explanations."""
-    data = prior.data
-    for _ in range(ITERATIONS if len(share) > 1 else 2):
+    data, before = prior.data, -np.inf
+    enough = max(ENOUGH, PER_VISIT * float(prior.weights.of.sum()))
+    for _ in range(ITERATIONS):
         gamma, held, by_pair, mass, n = step(
             prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
             prior.chance, mass, n, np.log(share), KAPPA,
         )  # fmt: skip
         share = (gamma.sum(axis=0) + 1.0) / (len(gamma) + len(share))
+        likelihood = float(prior.weights.of @ np.log(held))
+        if likelihood < before + enough:
+            break
+        before = likelihood
     return Mixture(mass, n, share, gamma, held, by_pair)
 
 

@@ -1,7 +1,7 @@
 """What was learned, in words: one rule for each action.
 
-    north: row - 1 (.80), col - 1 (.10), col + 1 (.10); blocked moves stay; holds for 61 of 64 pairs
-    held out (118 visits); 3 exceptions: (2,5), (5,2), (5,8)
+north: row - 1 (.80), col - 1 (.10), col + 1 (.10); blocked moves stay; holds for 61 of 64 pairs
+held out (118 visits); 3 exceptions: (2,5), (5,2), (5,8)
 """
 
 from __future__ import annotations
@@ -159,8 +159,8 @@ def _told(
         change = tuple(_change(block, o, names).items())
         chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
     likely = sorted(chances.items(), key=lambda item: -item[1])
-    kept = [(dict(change), chance) for change, chance in likely if chance >= LEAST]
-    return kept or [(dict(change), chance) for change, chance in likely[:1]], _edges(block, weight)
+    told: list[tuple[Change, float]] = [(dict(change), chance) for change, chance in likely]
+    return [each for each in told if each[1] >= LEAST] or told[:1], _edges(block, weight)
 
 
 def _change(block: Block, o: int, names: Names) -> Change:
@@ -173,7 +173,9 @@ def _change(block: Block, o: int, names: Names) -> Change:
         return {names.variables[v]: f"= {c}" for v, c in zip(variables, value, strict=True)}
     change = {}
     for i, v in enumerate(variables):
-        by = f"= {add[o, i]}" if fixed[o, i] else f"{'-' if add[o, i] < 0 else '+'} {abs(add[o, i])}"
+        by = (
+            f"= {add[o, i]}" if fixed[o, i] else f"{'-' if add[o, i] < 0 else '+'} {abs(add[o, i])}"
+        )
         if v in added and not fixed[o, i]:
             j, sign = added[v]
             name = names.action_variables[j] if j < len(names.action_variables) else "action"
