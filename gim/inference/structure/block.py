@@ -92,9 +92,7 @@ class Block:
     def _without(self, pairs: Ints, context: Ints) -> Lists:
         """The list of each pair without its own counts."""
         data = self.data
-        slot = np.minimum(np.searchsorted(data.pairs, pairs), max(len(data.pairs) - 1, 0))
-        if len(data.pairs):
-            slot[data.pairs[slot] != pairs] = -1
+        slot = data.slot_of(pairs)
         shares = data.first, data.begin, data.outcome, self.posterior.share
         return Lists(*back_off_apart(
             *self.counted, self.parent, self.stack.n, self.kappa, data.chances,

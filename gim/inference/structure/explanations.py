@@ -125,6 +125,13 @@ class Explained:
         """The observation of each explanation, [E]."""
         return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
 
+    def slot_of(self, pairs: Ints) -> Ints:
+        """The place of each pair among those that were met; -1 if it was not."""
+        if not len(self.pairs):
+            return np.full(len(pairs), -1)
+        slot = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
+        return np.where(self.pairs[slot] == pairs, slot, -1)
+
     def weights(self, most: float, without: int | None = None) -> Weights:
         """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).
 

@@ -98,8 +98,8 @@ class Typed:
             left = states[z] == s
             gamma[left] = mixture.gamma[z[left]]
             if apart:
-                slot = np.minimum(np.searchsorted(self.data.pairs, pairs), len(self.data.pairs) - 1)
-                met = self.data.pairs[slot] == pairs
+                slot = self.data.slot_of(pairs)
+                met = slot >= 0
                 gamma[met] = _without(mixture, z[met], slot[met])
         gamma[gamma < UNLIKELY] = 0.0
         return gamma / gamma.sum(axis=1, keepdims=True)
