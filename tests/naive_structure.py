@@ -36,6 +36,22 @@ def explanations(data):
     ]
 
 
+def chances(data, without):
+    """Of outcomes before anything is known: by the observations that look like them."""
+    alike, explained = [0.1] * data.many, explanations(data)
+    for i, (p, v) in enumerate(zip(data.slot.tolist(), data.target.tolist(), strict=True)):
+        if data.fold[p] == without:
+            continue
+        alike[data.changes + v] += 1
+        for o in explained[i][:-1]:
+            add, fixed = data.outcomes.add[o], data.outcomes.fixed[o]
+            plain = np.where(fixed, add, data.start.base[p] + add).tolist()
+            same, edge = plain == data.values.codes[v].tolist(), data.outcomes.edge[o]
+            alike[o] += (not same) if edge == WRAP else same * (0.25 if edge == CLIP else 1.0)
+    change, value = alike[: data.changes], alike[data.changes :]
+    return [0.9 * x / sum(change) for x in change] + [0.1 * x / sum(value) for x in value]
+
+
 class EM:
     """Expectation-maximisation over dictionaries, each pair judged without itself."""
 
@@ -50,12 +66,13 @@ class EM:
             for pair in pairs
         ]
         self.outcomes = explanations(data)
+        self.base = chances(data, without)
         self.weight = [
             w * self.n[p] / data.visits[p] for p, w in zip(data.slot, data.weight, strict=True)
         ]
         self.share = []
         for outcomes in self.outcomes:
-            base = [data.chances[o] for o in outcomes]
+            base = [self.base[o] for o in outcomes]
             self.share.append([b / sum(base) for b in base])
 
     @staticmethod
@@ -76,7 +93,7 @@ class EM:
         for i, p in enumerate(self.data.slot):
             chances = []
             for o, share in zip(self.outcomes[i], self.share[i], strict=True):
-                chance = self.data.chances[o]
+                chance = self.base[o]
                 for level in self.levels:
                     context, kappa = self.context[p][level], self.kappa[level]
                     own = share * self.weight[i]
@@ -140,4 +157,4 @@ def type_step(prior, mass, n, share, kappa):
         for e in range(data.begin[i], data.begin[i + 1]):
             part = (mass[k][prior.cell[e]] + kappa * prior.chance[e]) / total
             new_mass[k][prior.cell[e]] += gamma[state_of[p]][k] * prior.weights.of[i] * part
-    return list(gamma.values()), held, by_pair, new_mass, new_n
+    return list(gamma.values()), held, new_mass, new_n

@@ -10,9 +10,11 @@ from scipy import sparse
 
 from gim.inference.structure import Triples, candidates
 from gim.inference.structure.blocks import by_variables
+from gim.inference.structure.exceptions import at_triples
 from gim.inference.structure.numbering import by_numbers, divisors
 from gim.inference.structure.state_types import by_types
 from tests.structured_worlds import (
+    World,
     error,
     grid,
     inventory,
@@ -199,6 +201,21 @@ def test_a_form_is_fitted_again_as_it_was_found(triples):
         found = fit(triples)
         again = fit(triples, found.form)
         assert (found.rows(pairs) != again.rows(pairs)).nnz == 0
+
+
+@pytest.mark.parametrize("fit", [by_variables, by_types])
+def test_predictions_apart_are_no_better_than_they_look(fit):
+    """Where nothing is alike, whoever has had a part in its own prediction looks good."""
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.full(30, 0.2), (30, 4))
+    world = World(((s,) for s in range(30)), 4, lambda x, a: ())
+    world.P = P
+    triples = world.sampled(3, share=0.7)
+    rows = fit(triples).rows(triples.met, apart=True)
+    place, counts, chance = at_triples(rows, triples.met, triples)
+    seen = counts @ np.log(0.99 * chance + 0.01 / 30) / counts.sum()
+    true = (world.rows()[triples.met] * np.log(0.99 * rows.toarray() + 0.01 / 30)).sum(axis=1)
+    assert abs(seen - true.mean()) < 0.25
 
 
 def test_what_a_pair_counted_itself_is_taken_out():

@@ -64,11 +64,11 @@ def test_em_is_the_same_bits_in_plain_python():
     triples, move = CASES["grid"]
     data = Explained(triples, move)
     stack, kappa = stacked(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
-    share = data.base / np.bincount(data.of, data.base)[data.of]
+    share = stack.base / np.bincount(data.of, stack.base)[data.of]
     given = stack.cell, data.begin, stack.weights.of, share, stack.cells
     mass = count(*given)
     assert np.array_equal(mass, plain(count)(*given))
-    given = (data.first, data.begin, *stack.weights, data.base, stack.context, stack.cell, stack.n)
+    given = (data.first, data.begin, *stack.weights, stack.base, stack.context, stack.cell, stack.n)
     given = (*given, kappa, kappa[-1:], share, mass)
     for found, slow in zip(without_own(*given), plain(without_own)(*given), strict=True):
         assert np.array_equal(found, slow)
@@ -77,7 +77,8 @@ def test_em_is_the_same_bits_in_plain_python():
 def test_the_last_shrinkages_are_tried_one_by_one():
     triples, move = CASES["grid"]
     data = Explained(triples, move)
-    stack, share = stacked(data, ((), (2,)), 20.0), data.base / data.base.sum()
+    stack = stacked(data, ((), (2,)), 20.0)
+    share = stack.base / stack.base.sum()
     mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
     both = judge(data, stack, np.array([0.3, 1.0]), np.array([3.0, 30.0]), share, mass)[0]
     for k, kappa in enumerate((3.0, 30.0)):
@@ -96,48 +97,53 @@ def contexts_of(block, pair):
     return found
 
 
-def naive_outcomes(block, pair, apart):
+def naive_outcomes(block, pair):
     """Chances of outcomes after a pair, by the formula."""
-    data, own = block.data, {}
-    slot = data.slot_of(np.array([pair]))[0]
-    mine = block.stack.weights.visits[slot] if apart and slot >= 0 else 0.0
-    if apart and slot >= 0:
-        for i in range(data.first[slot], data.first[slot + 1]):
-            for e in range(data.begin[i], data.begin[i + 1]):
-                own[int(data.outcome[e])] = block.posterior.share[e] * block.stack.weights.of[i]
-    chances = {o: data.chances[o] for o in range(data.many)}
+    data = block.data
+    chances = block.before
     for c in contexts_of(block, pair):
-        n, kappa = block.stack.n[c] - mine, block.kappa[c]
-        if n <= 1e-9:
-            break
+        n, kappa = block.stack.n[c], block.kappa[c]
         mass = np.zeros(data.many)
         cells = slice(block.counted.start[c], block.counted.start[c + 1])
         mass[block.counted.outcome[cells]] = block.counted.chance[cells]
-        chances = {
-            o: (max(mass[o] - own.get(o, 0.0), 0.0) + kappa * p) / (n + kappa)
-            for o, p in chances.items()
-        }
+        chances = (mass + kappa * chances) / (n + kappa)
     return chances
 
 
 @pytest.mark.parametrize("name", ["grid", "inventory", "taxi", "wheel"])
-@pytest.mark.parametrize("apart", [False, True])
-def test_distributions_follow_the_formula(name, apart):
+@pytest.mark.parametrize("without", [None, 0])
+def test_distributions_follow_the_formula(name, without):
     triples, move = CASES[name]
-    k = triples.k
-    block = Block(Explained(triples, move), Form(move, ((), (k,), (0, k)), (0.3, 3.0, 0.3)))
+    k, data = triples.k, Explained(triples, move)
+    block = Block(data, Form(move, ((), (k,), (0, k)), (0.3, 3.0, 0.3)), without)
     pairs = np.arange(triples.S * triples.A)
-    start, value, chance = block.distribution(pairs, apart)
+    start, value, chance = block.distribution(pairs)
+    lead = Explained(triples, move)
     for p in pairs[:: max(1, len(pairs) // 40)]:
-        chances = naive_outcomes(block, p, apart)
-        lead = Explained(triples, move)
         lead.start = start_of(triples, move.variables, move.shifts, lead.values, np.array([p]))
-        expected = np.zeros(len(block.data.values.codes))
-        for o, q in chances.items():
+        expected = np.zeros(len(data.values.codes))
+        for o, q in enumerate(naive_outcomes(block, p)):
             expected[naive.target(lead, 0, o)] += q
         found = np.zeros(len(expected))
         np.add.at(found, value[start[p] : start[p + 1]], chance[start[p] : start[p + 1]])
         assert np.abs(found - expected / expected.sum()).sum() < 0.02  # rare outcomes are left out
+
+
+def test_folds_have_not_seen_their_pairs():
+    triples, move = CASES["grid"]
+    product = Product(
+        triples, [Block(Explained(triples, move), Form(move, ((), (2,)), (1.0, 1.0)))]
+    )
+    data = product.blocks[0].data
+    pairs = np.arange(triples.S * triples.A)
+    rows, levels = product.rows(pairs, apart=True).toarray(), product.levels(pairs, apart=True)
+    fold = np.where(data.slot_of(pairs) >= 0, data.fold[data.slot_of(pairs)], -1)
+    assert set(fold) == {-1, *range(data.folds)}
+    for each in range(-1, data.folds):
+        block = Block(data, product.form[0], None if each < 0 else each)
+        fit, here = Product(triples, [block]), fold == each
+        assert np.array_equal(fit.rows(pairs[here]).toarray(), rows[here])
+        assert np.array_equal(fit.levels(pairs[here]), levels[here])
 
 
 def test_lists_of_contexts_by_hand():

@@ -71,7 +71,7 @@ def part_of(triples: Triples, variables: tuple[int, ...]) -> Part:
     block = Block(data, found.form)
     kept = triples.counts > 0
     slot = np.searchsorted(data.pairs, triples.pair[kept])
-    start, value, chance = block.distribution(data.pairs, apart=True)
+    start, value, chance = block.distribution(data.pairs)
     of = np.repeat(np.arange(len(data.pairs)), np.diff(start))
     own = data.values.of_state[data.pairs // triples.A]
     now = data.values.of_state[triples.indices[kept]]

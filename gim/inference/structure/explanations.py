@@ -15,6 +15,7 @@ from gim.inference.structure.moves import (
     Values,
     coordinate,
     land,
+    looks,
     outcomes_of,
     start_of,
     values_of,
@@ -22,7 +23,7 @@ from gim.inference.structure.moves import (
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
 
-FOLDS, MANY_FOLDS, FEW_PAIRS = 3, 6, 100  # parts in which pairs are held out; more if few
+FOLDS, MANY_FOLDS, FEW_PAIRS = 4, 8, 100  # parts in which pairs are held out; more if few
 UNSEEN = 0.1  # observations that every outcome has before anything is seen
 CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
 
@@ -84,11 +85,12 @@ class Explained:
             self.values.sizes,
         )
         self.begin, self.outcome = explain(
-            *self.start, self.slot, self.target, *self.outcomes[:3], *self.values[0::2],
+            *self.start, self.slot, self.target, *self.outcomes, *self.values[0::2],
             self.values.table,
         )  # fmt: skip
         self._levels: dict[tuple[int, ...], Level] = {}
         self._weights: dict[tuple[float, int | None], Weights] = {}
+        self._chances: dict[int | None, Floats] = {}
         order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
         self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
         self.fold: Ints = order % self.folds  # [P] in which each pair is held out
@@ -104,23 +106,6 @@ class Explained:
         return self.changes + len(self.values.codes)
 
     @cached_property
-    def chances(self) -> Floats:
-        """Of each outcome before anything is known of contexts, [O + V].
-
-        In proportion to the observations that look like it: most is change, the rest is values.
-        """
-        values = summed(self.target, np.ones(len(self.target)), len(self.values.codes))
-        change, value = self.outcomes.support + UNSEEN, values + UNSEEN
-        share = CHANGES if self.changes else 0.0
-        parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
-        return np.concatenate(parts)
-
-    @cached_property
-    def base(self) -> Floats:
-        """The chance of each explanation before anything is known of contexts, [E]."""
-        return self.chances[self.outcome]
-
-    @cached_property
     def of(self) -> Ints:
         """The observation of each explanation, [E]."""
         return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
@@ -131,6 +116,30 @@ class Explained:
             return np.full(len(pairs), -1)
         slot = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
         return np.where(self.pairs[slot] == pairs, slot, -1)
+
+    @cached_property
+    def _looks(self) -> Floats:
+        """How much each observation looks like each of its explanations, [E]."""
+        found = np.ones(len(self.outcome))
+        change = self.outcome < self.changes
+        i = self.of[change]
+        ends = self.start.base[self.slot[i]], self.values.codes[self.target[i]]
+        found[change] = looks(self.outcomes, self.outcome[change], *ends)
+        return found
+
+    def chances(self, without: int | None = None) -> Floats:
+        """Of each outcome before anything is known of contexts, [O + V].
+
+        In proportion to the observations that look like it; most is change, the rest is values.
+        """
+        if without not in self._chances:
+            kept = 1.0 if without is None else self.fold[self.slot[self.of]] != without
+            alike = summed(self.outcome, self._looks * kept, self.many) + UNSEEN
+            change, value = np.split(alike, [self.changes])
+            share = CHANGES if self.changes else 0.0
+            parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
+            self._chances[without] = np.concatenate(parts)
+        return self._chances[without]
 
     def weights(self, most: float, without: int | None = None) -> Weights:
         """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).

@@ -20,7 +20,7 @@ STAY, CLIP, WRAP = 0, 1, 2
 FREE = -1
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
 MOST = 128  # changes that are told apart; the rest is explained by where it leads
-CLIPPED = 0.25  # support of a clipped move, which looks like one that stays, but at edges
+CLIPPED = 0.25  # how likely a move that is clipped is, relative to one that stays
 
 
 class Values(NamedTuple):
@@ -38,11 +38,6 @@ class Outcomes(NamedTuple):
     add: Ints  # [O, b] what is added, or what it is set to where `fixed`
     fixed: Mask  # [O, b]
     edge: Ints  # [O] STAY, CLIP or WRAP
-    support: Floats  # [O] observations that look like it
-
-    def at(self, which: Any) -> Outcomes:
-        """Some of them."""
-        return Outcomes(*(part[which] for part in self))
 
 
 @hot
@@ -167,23 +162,32 @@ def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcome
     """The changes [O] that lead from each base to each target [I], the most frequent first."""
     add = target - base
     fixed = (add != 0) & ~ordinal
-    seen = _distinct(np.where(fixed, target, add), fixed)
+    seen = _distinct(np.where(fixed, target, add), fixed, STAY)
     far = ((np.abs(seen.add) > 1) & ~seen.fixed).any(axis=1)
     far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
-    clipped = seen._replace(edge=np.full(len(far), CLIP), support=CLIPPED * seen.support).at(far)
+    clipped = Outcomes(seen.add[far], seen.fixed[far], np.full(far.sum(), CLIP))
     short = np.where(ordinal, (add + sizes // 2) % sizes - sizes // 2, add)
-    round_ = (short != add).any(axis=1)
-    wrapped = _distinct(np.where(fixed, target, short)[round_], fixed[round_])
-    wrapped = wrapped._replace(edge=np.full(len(wrapped.add), WRAP))
+    over = (short != add).any(axis=1)  # it may have gone round the edge
+    wrapped = _distinct(np.where(fixed, target, short)[over], fixed[over], WRAP)
     parts = [np.concatenate(part) for part in zip(seen, clipped, wrapped, strict=True)]
     return Outcomes(*(np.ascontiguousarray(part) for part in parts))
 
 
-def _distinct(add: Ints, fixed: Mask) -> Outcomes:
-    """The different changes among these, MOST at most, as moves that stay."""
+def _distinct(add: Ints, fixed: Mask, edge: int) -> Outcomes:
+    """The different changes among these, the most frequent first, MOST at most."""
     rank = ranked(np.column_stack([add, fixed]))
     first = np.unique(rank, return_index=True)[1]
-    often = np.bincount(rank, minlength=len(first)).astype(np.float64)
-    order = np.lexsort((np.arange(len(often)), -often))[:MOST]
-    edge = np.full(len(often), STAY)
-    return Outcomes(add[first], fixed[first], edge, often).at(order)
+    often = np.bincount(rank, minlength=len(first))
+    kept = first[np.argsort(-often, kind="stable")[:MOST]]
+    return Outcomes(add[kept], fixed[kept], np.full(len(kept), edge))
+
+
+def looks(outcomes: Outcomes, o: Ints, base: Ints, target: Ints) -> Floats:
+    """How much going from each base to each target looks like change o of it: without an edge.
+
+    A clipped move looks like one that stays; it is the less likely of the two.
+    """
+    plain = np.where(outcomes.fixed[o], outcomes.add[o], base + outcomes.add[o])
+    same = (plain == target).all(axis=1)
+    alike = np.where(outcomes.edge[o] == WRAP, ~same, same)
+    return alike * np.where(outcomes.edge[o] == CLIP, CLIPPED, 1.0)

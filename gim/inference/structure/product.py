@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from gim.inference.structure.block import Block, Form
+from gim.inference.structure.folds import Folds
 from gim.inference.structure.moves import FREE
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
@@ -29,6 +30,7 @@ class Product:
 
     def __init__(self, triples: Triples, blocks: list[Block]) -> None:
         self.triples, self.blocks = triples, blocks
+        self.folds = Folds(blocks[0].data, self._without)
         values = [block.data.values for block in blocks]
         self.of_state: Ints = np.array([value.of_state for value in values])  # [B, S]
         rng = np.random.default_rng(0)  # hashes only: every choice gives the same result
@@ -42,15 +44,21 @@ class Product:
         """The structure, which may be fitted to other counts."""
         return tuple(block.form for block in self.blocks)
 
+    def _without(self, fold: int) -> Product:
+        """The same structure, fitted without a fold."""
+        return Product(self.triples, [Block(b.data, b.form, fold) for b in self.blocks])
+
     def rows(self, pairs: Ints, apart: bool = False) -> Any:
         """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
 
         Args:
             pairs: s*A + a of those asked for.
-            apart: without what each of the pairs has counted itself.
+            apart: by fits that have not seen them.
         """
         pairs = np.asarray(pairs, np.int64)
-        parts = [block.distribution(pairs, apart) for block in self.blocks]
+        if apart:
+            return self.folds.rows(self, pairs)
+        parts = [block.distribution(pairs) for block in self.blocks]
         ends = np.cumsum([0] + [len(values) for _, values, _ in parts])
         start, state, chance = combined(
             np.array([part[0] + end for part, end in zip(parts, ends, strict=False)]),
@@ -64,9 +72,12 @@ class Product:
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:
         """How far each pair had to back off: 0 where the finest contexts have counts."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.levels(self, pairs)
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
-            found = np.maximum(found, len(block.levels) - 1 - block.find(pairs, apart)[0])
+            found = np.maximum(found, len(block.levels) - 1 - block.find(pairs)[0])
         return found
 
 

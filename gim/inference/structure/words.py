@@ -166,7 +166,7 @@ def _told(
 def _change(block: Block, o: int, names: Names) -> Change:
     """An outcome by variable."""
     data = block.data
-    variables, (add, fixed, _, _) = data.move.variables, data.outcomes
+    variables, (add, fixed, _) = data.move.variables, data.outcomes
     added = {v: (j, sign) for v, j, sign in data.move.shifts}
     if o >= data.changes:
         value = data.values.codes[o - data.changes]
@@ -192,7 +192,7 @@ def _edges(block: Block, weight: Floats) -> list[str]:
     observed = np.flatnonzero((weight > 0) & (data.outcome < data.changes))
     o, i = data.outcome[observed], data.of[observed]
     base, reached = data.start.base[data.slot[i]], data.values.codes[data.target[i]]
-    add, fixed, edge, _ = data.outcomes
+    add, fixed, edge = data.outcomes
     plain = np.where(fixed[o], add[o], base + add[o])
     turned = (plain != reached).any(axis=1)
     mass = summed(edge[o][turned], weight[observed][turned], 3)
