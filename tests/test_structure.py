@@ -212,7 +212,7 @@ def test_predictions_apart_are_no_better_than_they_look(fit):
     world.P = P
     triples = world.sampled(3, share=0.7)
     rows = fit(triples).rows(triples.met, apart=True)
-    place, counts, chance = at_triples(rows, triples.met, triples)
+    _, counts, chance = at_triples(rows, triples.met, triples)
     seen = counts @ np.log(0.99 * chance + 0.01 / 30) / counts.sum()
     true = (world.rows()[triples.met] * np.log(0.99 * rows.toarray() + 0.01 / 30)).sum(axis=1)
     assert abs(seen - true.mean()) < 0.25

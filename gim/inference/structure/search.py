@@ -25,6 +25,8 @@ FEW = 5.0
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
 DEPTH = 4  # levels of contexts below the root
+EACH_TWO = 6  # variables of the state up to which each two are tried
+MANY = 2000  # pairs of which a part tells which features are worth a closer look
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
@@ -63,15 +65,17 @@ def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats
 def contexts(data: Explained, found: Found) -> Found:
     """Add levels of contexts greedily, one or two features at a time, while they pay.
 
-    All are tried on one fold and with one step of EM; those that look best are judged in full.
+    All are tried with one step of EM; those that look best are judged in full.
     """
     features = range(data.triples.features)
     while len(found.form.chain) <= DEPTH:
         last = found.form.chain[-1]
         singles: list[Features] = [(f,) for f in features if f not in last]
         tried = {more: screened(data, found, more) for more in singles}
-        doubles = [one + other for one, other in combinations(_leading(tried, LEADING), 2)]
-        tried |= {more: screened(data, found, more) for more in doubles}
+        doubles = {tuple(sorted(a + b)) for a, b in combinations(_leading(tried, LEADING), 2)}
+        if data.triples.k <= EACH_TWO:
+            doubles |= set(combinations([v for v in range(data.triples.k) if v not in last], 2))
+        tried |= {more: screened(data, found, more) for more in sorted(doubles)}
         offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
         best = max(offers, key=lambda each: each.score, default=found)
         if not best.beats(found):
@@ -85,13 +89,16 @@ def _leading(tried: dict[Features, float], many: int) -> list[Features]:
 
 
 def screened(data: Explained, found: Found, more: Features) -> float:
-    """The score of one more level on the first fold, nearly."""
+    """The score of one more level, nearly; on the first fold only if there are many pairs."""
     form = _finer(found.form, more)
-    here = data.fold[data.slot] == 0
-    held = held_out(data, form, 0, found.shares[0], 1)[0][:, here]
+    folds = range(1 if len(data.pairs) > MANY else data.folds)
+    held, here = np.zeros((len(KAPPAS), len(data.slot))), data.fold[data.slot] < len(folds)
+    for fold in folds:
+        mine = data.fold[data.slot] == fold
+        held[:, mine] = held_out(data, form, fold, found.shares[fold], 1)[0][:, mine]
     weight, slot = data.weights(FEW).of[here], data.slot[here]
     V, P = len(data.values.codes), len(data.pairs)
-    return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
+    return max(float(logs(each[here], weight, slot, P, V).sum()) for each in held)
 
 
 def extended(data: Explained, found: Found, more: Features) -> Found:
