@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from gim.inference.structure.moves import CLIP, WRAP
+from gim.inference.structure.moves import CLIP, STAY, WRAP
 
 
 def target(data, p, o):
@@ -42,12 +42,13 @@ def chances(data, without):
     for i, (p, v) in enumerate(zip(data.slot.tolist(), data.target.tolist(), strict=True)):
         if data.fold[p] == without:
             continue
-        alike[data.changes + v] += 1
+        alike[data.changes + v] += v != data.start.own[p]
         for o in explained[i][:-1]:
             add, fixed = data.outcomes.add[o], data.outcomes.fixed[o]
             plain = np.where(fixed, add, data.start.base[p] + add).tolist()
-            same, edge = plain == data.values.codes[v].tolist(), data.outcomes.edge[o]
-            alike[o] += (not same) if edge == WRAP else same * (0.25 if edge == CLIP else 1.0)
+            inside = plain == data.values.codes[v].tolist()
+            kind = int(data.outcomes.edge[o])
+            alike[o] += {STAY: 1.0, CLIP: 0.25, WRAP: 0.5}[kind] if inside else kind == WRAP
     change, value = alike[: data.changes], alike[data.changes :]
     return [0.9 * x / sum(change) for x in change] + [0.1 * x / sum(value) for x in value]
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -10,7 +12,8 @@ from scipy.special import gammaln
 from gim.inference.structure import Names, exceptions, rules
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import N0, RARE, at_triples
-from tests.structured_worlds import grid, inventory, machines, queues
+from gim.inference.structure.state_types import by_types
+from tests.structured_worlds import World, grid, inventory, machines, queues
 
 GRID = Names(("row", "col"), ("north", "south", "west", "east"))
 
@@ -70,6 +73,36 @@ def test_blocks_are_told_one_after_the_other():
         assert sum(chance for _, chance in rule.outcomes) == pytest.approx(2, abs=0.1)
     assert "first + 1" in str(told[1])
     assert "first + 1" not in str(told[0])
+
+
+def test_types_have_rules_of_their_own():
+    ice = np.random.default_rng(5).random((8, 8)) < 0.4
+    world = grid(slip=0.0, size=lambda x: 2 if ice[x] else 1)
+    told = rules(by_types(world.sampled(2, share=0.7)), GRID)
+    south = {rule.where.split(" (")[0]: rule for rule in told if rule.action == "south"}
+    assert set(south) == {"type 1", "type 2"}
+    first = {kind: rule.outcomes[0][0]["row"] for kind, rule in south.items()}
+    assert sorted(first.values()) == ["+ 1", "+ 2"]
+
+
+def test_where_chances_depend_on_few_values_each_has_its_rule():
+    turns = ((-1, 0), (0, 1), (1, 0), (0, -1))
+
+    def outcomes(x, a):
+        if a == 0:
+            yield (x[0], x[1], (x[2] + 1) % 4), 1.0, 0.0
+        else:
+            y = x[0] + turns[x[2]][0], x[1] + turns[x[2]][1]
+            inside = 0 <= y[0] < 5 and 0 <= y[1] < 5
+            yield (*(y if inside else x[:2]), x[2]), 1.0, 0.0
+
+    states = itertools.product(range(5), range(5), range(4))
+    world = World(states, 2, outcomes)
+    names = Names(("row", "col", "heading"), ("turn", "go"), values=((), (), "NESW"))
+    told = rules(by_variables(world.sampled(2, share=0.6)), names)
+    assert [rule.where for rule in told] == ["", *(f"heading = {h}" for h in "NESW")]
+    assert str(told[0]).startswith("turn: heading + 1 (1.00); moves go round the edge")
+    assert str(told[1]).startswith("go where heading = N: row - 1 (1.00); blocked moves stay")
 
 
 def test_what_chances_depend_on_is_named():

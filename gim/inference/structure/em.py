@@ -65,7 +65,7 @@ def fit(
     kappa: Floats,
     share: Floats | None = None,
     iterations: int = ITERATIONS,
-    enough: float = ENOUGH,
+    enough: float | None = None,
 ) -> Posterior:
     """EM from the shares given, or from those of the base measure."""
     if share is None:
@@ -74,7 +74,8 @@ def fit(
     mass = count(stack.cell, data.begin, weight, share, stack.cells)
     if len(share) == len(data.slot):  # one explanation each: nothing is latent
         return Posterior(share, mass)
-    before, enough = -np.inf, max(enough, PER_VISIT * float(weight.sum()))
+    enough = max(ENOUGH if enough is None else enough, PER_VISIT * float(weight.sum()))
+    before = -np.inf
     for _ in range(iterations):
         held, share = judge(data, stack, kappa, kappa[-1:], share, mass)
         mass = count(stack.cell, data.begin, weight, share, stack.cells)

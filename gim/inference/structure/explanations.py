@@ -119,8 +119,12 @@ class Explained:
 
     @cached_property
     def _looks(self) -> Floats:
-        """How much each observation looks like each of its explanations, [E]."""
-        found = np.ones(len(self.outcome))
+        """How much each observation looks like each of its explanations, [E].
+
+        What stays as it is does not look as if it went to a value: things persist.
+        """
+        stays = self.target == self.start.own[self.slot]
+        found = np.where(stays, 0.0, 1.0)[self.of]
         change = self.outcome < self.changes
         i = self.of[change]
         ends = self.start.base[self.slot[i]], self.values.codes[self.target[i]]

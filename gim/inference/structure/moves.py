@@ -20,7 +20,7 @@ STAY, CLIP, WRAP = 0, 1, 2
 FREE = -1
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
 MOST = 128  # changes that are told apart; the rest is explained by where it leads
-CLIPPED = 0.25  # how likely a move that is clipped is, relative to one that stays
+INSIDE = (1.0, 0.25, 0.5)  # how much a move away from edges looks like one of each kind
 
 
 class Values(NamedTuple):
@@ -183,11 +183,11 @@ def _distinct(add: Ints, fixed: Mask, edge: int) -> Outcomes:
 
 
 def looks(outcomes: Outcomes, o: Ints, base: Ints, target: Ints) -> Floats:
-    """How much going from each base to each target looks like change o of it: without an edge.
+    """How much going from each base to each target looks like change o, which leads there.
 
-    A clipped move looks like one that stays; it is the less likely of the two.
+    Away from edges it looks like one that stays, rather than like one that is clipped or wraps. At
+    an edge, only what goes round it shows itself: what stops there may have come by other ways.
     """
     plain = np.where(outcomes.fixed[o], outcomes.add[o], base + outcomes.add[o])
-    same = (plain == target).all(axis=1)
-    alike = np.where(outcomes.edge[o] == WRAP, ~same, same)
-    return alike * np.where(outcomes.edge[o] == CLIP, CLIPPED, 1.0)
+    inside, edge = (plain == target).all(axis=1), outcomes.edge[o]
+    return np.where(inside, np.array(INSIDE)[edge], np.where(edge == WRAP, 1.0, 0.0))

@@ -17,7 +17,7 @@ from gim.inference.structure.moves import FREE
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
 
-CUT = 1e-4  # chance of a successor that is kept, relative to the likeliest one
+CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
 
 
 class Product:

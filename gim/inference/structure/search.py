@@ -49,10 +49,10 @@ class Found(NamedTuple):
         """Held-out log-likelihood."""
         return float(self.logs.sum())
 
-    def beats(self, other: Found) -> bool:
-        """Whether it is better by more than chance."""
+    def beats(self, other: Found, z: float = Z) -> bool:
+        """Whether it is better by more than chance, by so many standard errors."""
         gain = self.logs - other.logs
-        return bool(gain.sum() > MARGIN + Z * np.sqrt(gain @ gain))
+        return bool(gain.sum() > MARGIN + z * np.sqrt(gain @ gain))
 
 
 def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats:
@@ -76,12 +76,22 @@ def contexts(data: Explained, found: Found) -> Found:
         if data.triples.k <= EACH_TWO:
             doubles |= set(combinations([v for v in range(data.triples.k) if v not in last], 2))
         tried |= {more: screened(data, found, more) for more in sorted(doubles)}
-        offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
-        best = max(offers, key=lambda each: each.score, default=found)
-        if not best.beats(found):
+        best = found
+        singles = _leading({more: tried[more] for more in singles}, FINALISTS)
+        offers = [extended(data, found, m) for m in {*singles, *_leading(tried, FINALISTS)}]
+        for offer in sorted(offers, key=lambda each: _size(data, each.form)):
+            # More contexts must be better than fewer, but less so than any must be than none.
+            better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
+            best = offer if better else best
+        if best is found:
             break
         found = best
     return found
+
+
+def _size(data: Explained, form: Form) -> tuple[int, Features]:
+    """Contexts of the finest level; features, so that the order is the same on every run."""
+    return len(data.level(form.chain[-1]).keys), form.chain[-1]
 
 
 def _leading(tried: dict[Features, float], many: int) -> list[Features]:
