@@ -20,6 +20,7 @@ from gim.inference.structure.search import FEW, MARGIN, contexts, logs, moved
 from gim.inference.structure.triples import Floats, Triples, summed
 
 SEARCHED = 20_000  # triples that a search looks at, about
+WHOLE = 3  # variables up to which all of them as one block are tried in any case
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 
@@ -46,6 +47,10 @@ def search(triples: Triples) -> tuple[tuple[Form, ...], float]:
     """The blocks and their forms that explain held-out pairs best, and how well they do."""
     parts = [part_of(triples, (v,)) for v in range(triples.k)]
     best = total(triples, parts)
+    if 1 < triples.k <= WHOLE:
+        whole = [part_of(triples, tuple(range(triples.k)))]
+        if (score := total(triples, whole)) > best:
+            parts, best = whole, score
     tried: dict[tuple[int, ...], Part] = {}
     while len(parts) > 1:
         offers = []

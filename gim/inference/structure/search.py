@@ -83,6 +83,8 @@ def contexts(data: Explained, found: Found) -> Found:
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
             best = offer if better else best
+        if len(found.form.chain) == 1:  # that actions differ needs no proof
+            best = max(best, extended(data, found, (data.triples.k,)), key=lambda each: each.score)
         if best is found:
             break
         found = best
@@ -169,5 +171,4 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
 def by_action(data: Explained, form: Form) -> Found:
     """A form without contexts, or with the action as the only one."""
     root = evaluated(data, form)
-    found = extended(data, root, (data.triples.k,))
-    return found if found.beats(root) else root
+    return max(root, extended(data, root, (data.triples.k,)), key=lambda each: each.score)

@@ -19,7 +19,7 @@ from gim.inference.structure.state_types import Typed
 from gim.inference.structure.triples import Floats, Ints, Mask, Triples, summed
 
 SHOWN = 5  # outcomes and exceptions in a sentence
-LEAST = 0.02  # chance of an outcome worth a word
+RARE, LEAST = 0.001, 0.02  # chances of an outcome that is not looked at, and of one worth a word
 ALIKE = 0.1  # difference of chances that is no other rule
 PLACES = 4  # kinds of places up to which each has a rule of its own
 EDGES = {
@@ -235,7 +235,7 @@ def _told(
         weight = block.stack.weights.of[data.of] * block.posterior.share * here[data.slot[data.of]]
         mass = summed(data.outcome, weight, data.many)
         chances: dict[tuple[tuple[str, str], ...], float] = {}
-        for o in np.flatnonzero(mass > 0).tolist():
+        for o in np.flatnonzero(mass > RARE * mass.sum()).tolist():
             change = tuple(_change(block, o, names).items())
             chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
         likely = sorted(chances.items(), key=lambda item: -item[1])
