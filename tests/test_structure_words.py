@@ -100,9 +100,17 @@ def test_where_chances_depend_on_few_values_each_has_its_rule():
     world = World(states, 2, outcomes)
     names = Names(("row", "col", "heading"), ("turn", "go"), values=((), (), "NESW"))
     told = rules(by_variables(world.sampled(2, share=0.6)), names)
-    assert [rule.where for rule in told] == ["", *(f"heading = {h}" for h in "NESW")]
-    assert str(told[0]).startswith("turn: heading + 1 (1.00); moves go round the edge")
-    assert str(told[1]).startswith("go where heading = N: row - 1 (1.00); blocked moves stay")
+    go = [rule for rule in told if rule.action == "go"]
+    assert [rule.where for rule in go] == [f"heading = {h}" for h in "NESW"]
+    assert [str(rule).split(" (")[0] for rule in go] == [
+        "go where heading = N: row - 1",
+        "go where heading = E: col + 1",
+        "go where heading = S: row + 1",
+        "go where heading = W: col - 1",
+    ]
+    turn = [rule for rule in told if rule.action == "turn"]
+    assert all(rule.outcomes[0][0] == {"heading": "+ 1"} for rule in turn)
+    assert any("moves go round the edge" in str(rule) for rule in turn)
 
 
 def test_what_chances_depend_on_is_named():
