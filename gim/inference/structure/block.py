@@ -8,7 +8,7 @@ import numpy as np
 
 from gim.inference.structure.em import Posterior, Stack, fit, stacked
 from gim.inference.structure.explanations import Chain, Explained, Level, Move
-from gim.inference.structure.moves import land, start_of
+from gim.inference.structure.moves import landed, longer, start_of
 from gim.inference.structure.triples import Floats, Ints
 from gim.jit import entry
 
@@ -97,10 +97,9 @@ def back_off(
     start: Any, outcome: Any, mass: Any, parent: Any, n: Any, kappa: Any, before: Any
 ) -> Any:
     """The list of each context: its own counts and kappa times its parent's list."""
-    many = before.size
     starts, place = np.zeros(n.size + 1, np.int64), 0
     outcomes, chances = np.empty(64, np.int64), np.empty(64)
-    pi, taken = np.zeros(many), np.empty(many, np.int64)
+    pi, taken = np.zeros(before.size), np.empty(before.size, np.int64)
     for c in range(n.size):
         size, rest = 0, n[c] + kappa[c]
         if parent[c] >= 0:
@@ -116,65 +115,21 @@ def back_off(
                 if parent[c] < 0:
                     pi[o] = kappa[c] * before[o] / rest
             pi[o] += mass[i] / rest
-        kept = 0
-        for i in range(size):
-            if pi[taken[i]] >= LEAST:
-                taken[i], taken[kept] = taken[kept], taken[i]
-                kept += 1
-        if kept > LONGEST:
-            order = np.argsort(-pi[taken[:kept]])
-            taken[:kept] = taken[:kept][order]
-            kept = LONGEST
-        total = 0.0
-        for i in range(kept):
-            total += pi[taken[i]]
+        least, kept, total = 0.5 * LEAST, LONGEST + 1, 0.0
+        while kept > LONGEST:  # the likeliest, about
+            least, kept, total = 2 * least, 0, 0.0
+            for i in range(size):
+                if pi[taken[i]] >= least:
+                    kept += 1
+                    total += pi[taken[i]]
         if place + kept > outcomes.size:
-            room = 2 * (place + kept)
-            longer, further = np.empty(room, np.int64), np.empty(room)
-            longer[:place], further[:place] = outcomes[:place], chances[:place]
-            outcomes, chances = longer, further
-        if total >= MOSTLY:
-            for i in range(kept):
-                outcomes[place], chances[place] = taken[i], pi[taken[i]] / total
-                place += 1
-        starts[c + 1] = place
+            outcomes, chances = longer(outcomes, chances, 2 * (place + kept))
         for i in range(size):
-            pi[taken[i]] = 0.0
-    return starts, outcomes[:place].copy(), chances[:place].copy()
-
-
-@entry
-def landed(
-    base: Any,
-    own: Any,
-    which: Any,
-    start: Any,
-    outcome: Any,
-    chance: Any,
-    add: Any,
-    fixed: Any,
-    edge: Any,
-    codes: Any,
-    sizes: Any,
-    table: Any,
-) -> Any:
-    """Values that each pair may reach, and their chances: starts [pairs + 1], values, chances."""
-    P = which.size
-    starts, room = np.zeros(P + 1, np.int64), 0
-    for p in range(P):
-        if which[p] >= 0:
-            room += start[which[p] + 1] - start[which[p]]
-    values, chances, place = np.empty(room, np.int64), np.empty(room), 0
-    sum_at = np.full(codes.shape[0], -1)
-    for p in range(P):
-        begin = place
-        if which[p] >= 0:
-            for i in range(start[which[p]], start[which[p] + 1]):
-                v = land(base, p, add, fixed, outcome[i], edge, codes, sizes, table, own[p])
-                if sum_at[v] < begin:
-                    sum_at[v] = place
-                    values[place], chances[place] = v, 0.0
-                    place += 1
-                chances[sum_at[v]] += chance[i]
-        starts[p + 1] = place
-    return starts, values[:place].copy(), chances[:place].copy()
+            o = taken[i]
+            if total >= MOSTLY and pi[o] >= least:
+                outcomes[place], chances[place] = o, pi[o] / total
+                place += 1
+            pi[o] = 0.0
+        starts[c + 1] = place
+    outcomes, chances = longer(outcomes, chances, place)
+    return starts, outcomes, chances

@@ -21,7 +21,7 @@ from gim.inference.structure.moves import (
     values_of,
 )
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
-from gim.jit import entry
+from gim.jit import entry, rare
 
 FOLDS, MANY_FOLDS, FEW_PAIRS = 4, 8, 100  # parts in which pairs are held out; more if few
 UNSEEN = 0.1  # observations that every outcome has before anything is seen
@@ -173,6 +173,31 @@ class Explained:
         return self._levels[features]
 
 
+@rare
+def leads(
+    base: Any,
+    own: Any,
+    p: int,
+    v: int,
+    add: Any,
+    fixed: Any,
+    o: int,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+) -> bool:
+    """Whether change o leads from base p to value v."""
+    reached = True
+    for j in range(sizes.size):
+        if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
+            reached = False
+            break
+    if not reached and own[p] == v:  # blocked, perhaps
+        reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
+    return reached
+
+
 @entry
 def explain(
     base: Any,
@@ -188,27 +213,20 @@ def explain(
 ) -> Any:
     """Begins [I + 1] of the explanations of each observation, and their outcomes [E]."""
     changes = add.shape[0]
-    begin = np.zeros(slot.size + 1, np.int64)
-    outcome = np.empty(2 * slot.size + 16, np.int64)
-    E = 0
-    for i in range(slot.size):
-        p, v = slot[i], target[i]
-        for o in range(changes):
-            reached = True
-            for j in range(sizes.size):
-                if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
-                    reached = False
-                    break
-            if not reached and own[p] == v:  # blocked, perhaps
-                reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
-            if reached:
-                outcome[E] = o
-                E += 1
-            if outcome.size < E + 2:
-                grown = np.empty(2 * outcome.size, np.int64)
-                grown[:E] = outcome[:E]
-                outcome = grown
-        outcome[E] = changes + v
-        E += 1
-        begin[i + 1] = E
-    return begin, outcome[:E].copy()
+    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(0, np.int64)
+    for filled in range(2):  # count, then fill
+        E = 0
+        for i in range(slot.size):
+            p, v = slot[i], target[i]
+            for o in range(changes):
+                if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
+                    if filled:
+                        outcome[E] = o
+                    E += 1
+            if filled:
+                outcome[E] = changes + v
+            E += 1
+            begin[i + 1] = E
+        if not filled:
+            outcome = np.empty(E, np.int64)
+    return begin, outcome

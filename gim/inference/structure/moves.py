@@ -144,18 +144,59 @@ def start_of(
         i = variables.index(variable)
         moved = base[:, i] + sign * triples.action_codes[a, j]
         base[:, i] = np.clip(moved, 0, values.sizes[i] - 1)
-    return Start(base, settled(base, values.codes, values.sizes, values.table, own))
+    # A blocked move stays at the after-state if there is one: where changing nothing leads.
+    b, all_pairs = len(variables), np.zeros(len(pairs), np.int64)
+    nothing = np.array([0, 1]), np.zeros(1, np.int64), np.ones(1)
+    no_change = np.zeros((1, b), np.int64), np.zeros((1, b), bool), np.full(1, STAY)
+    lead = *nothing, *no_change, values.codes, values.sizes, values.table
+    return Start(base, landed(base, own, all_pairs, *lead)[1])
 
 
 @entry
-def settled(base: Any, codes: Any, sizes: Any, table: Any, own: Any) -> Any:
-    """The value of each base, or `own` where it is none."""
-    none, no = np.zeros((1, sizes.size), np.int64), np.zeros((1, sizes.size), np.bool_)
-    stay = np.zeros(1, np.int64)
-    found = np.empty(own.size, np.int64)
-    for p in range(own.size):
-        found[p] = land(base, p, none, no, 0, stay, codes, sizes, table, own[p])
-    return found
+def longer(outcomes: Any, chances: Any, room: int) -> Any:
+    """The same with so much room."""
+    more, further = np.empty(room, np.int64), np.empty(room)
+    for i in range(min(room, outcomes.size)):
+        more[i], further[i] = outcomes[i], chances[i]
+    return more, further
+
+
+@entry
+def landed(
+    base: Any,
+    own: Any,
+    which: Any,
+    start: Any,
+    outcome: Any,
+    chance: Any,
+    add: Any,
+    fixed: Any,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+) -> Any:
+    """Values that each pair may reach, and their chances: starts [pairs + 1], values, chances."""
+    P = which.size
+    starts, room = np.zeros(P + 1, np.int64), 0
+    for p in range(P):
+        if which[p] >= 0:
+            room += start[which[p] + 1] - start[which[p]]
+    values, chances, place = np.empty(room, np.int64), np.empty(room), 0
+    sum_at = np.full(codes.shape[0], -1)
+    for p in range(P):
+        begin = place
+        if which[p] >= 0:
+            for i in range(start[which[p]], start[which[p] + 1]):
+                v = land(base, p, add, fixed, outcome[i], edge, codes, sizes, table, own[p])
+                if sum_at[v] < begin:
+                    sum_at[v] = place
+                    values[place], chances[place] = v, 0.0
+                    place += 1
+                chances[sum_at[v]] += chance[i]
+        starts[p + 1] = place
+    values, chances = longer(values, chances, place)
+    return starts, values, chances
 
 
 def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:

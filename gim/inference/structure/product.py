@@ -13,7 +13,7 @@ from scipy import sparse
 
 from gim.inference.structure.block import Block, Form
 from gim.inference.structure.folds import Folds
-from gim.inference.structure.moves import FREE
+from gim.inference.structure.moves import FREE, PRIME, longer
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
 
@@ -85,7 +85,7 @@ class Product:
 def by_key(keys: Any, table: Any) -> None:
     """Fill the table of states by their keys, by linear probing."""
     for s in range(keys.size):
-        place = (keys[s] % 2147483647) & (table.size - 1)
+        place = (keys[s] % PRIME) & (table.size - 1)
         while table[place] != FREE:
             place = (place + 1) & (table.size - 1)
         table[place] = s
@@ -122,7 +122,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                     if b < B:
                         at[b] = starts[b, p]
                 continue
-            spot = (keys[B] % 2147483647) & (table.size - 1)
+            spot = (keys[B] % PRIME) & (table.size - 1)
             while table[spot] != FREE:
                 s, same = table[spot], True
                 for c in range(B):
@@ -131,9 +131,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                         break
                 if same:
                     if place == states.size:
-                        more, longer = np.empty(2 * place, np.int64), np.empty(2 * place)
-                        more[:place], longer[:place] = states, chances
-                        states, chances = more, longer
+                        states, chances = longer(states, chances, 2 * place)
                     states[place], chances[place] = s, partial[B]
                     total += partial[B]
                     place += 1
@@ -143,4 +141,5 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
         for i in range(row, place):
             chances[i] /= total
         begin[p + 1] = place
-    return begin, states[:place].copy(), chances[:place].copy()
+    states, chances = longer(states, chances, place)
+    return begin, states, chances
