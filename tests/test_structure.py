@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gim.inference.structure import Triples, candidates
+from gim.inference.structure import Triples, candidates, relocated
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import at_triples
 from gim.inference.structure.numbering import by_numbers, divisors
@@ -273,3 +273,50 @@ def test_wrong_shapes_are_named():
         Triples(np.zeros(7), [], [], np.ones((3, 2), bool), [0, -1, 2])
     with pytest.raises(ValueError, match="a flag for each variable"):
         Triples(np.zeros(7), [], [], np.ones((3, 2), bool), [0, 1, 2], [True, False])
+
+
+# ---------------------------------------------------------------------------- from another world
+
+
+def test_rules_of_a_small_hall_hold_in_a_large_one():
+    small, large = grid(6, 6), grid(12, 12)
+    new = large.walked(40)
+    both = relocated(small.sampled(4), new)
+    assert error(large, by_variables(both), unmet(new)) < 0.12
+    assert error(large, by_variables(new), unmet(new)) > 0.3
+
+
+def test_what_an_edge_did_elsewhere_is_not_carried_over():
+    small, large = grid(6, 6), grid(12, 12)
+    old, new = small.sampled(2), large.walked(0)
+    both = relocated(old, new)
+    met = {(large.states[s], a) for s, a in zip(*divmod(both.met, 4), strict=True)}
+    inside = {(x, a) for x in small.states if max(x) < 5 for a in range(4)}
+    assert met == inside  # the upper and left edges are those of both worlds
+    for s, a in zip(*divmod(both.met, 4), strict=True):
+        here = old.n[small.index[large.states[s]], a]
+        assert both.n[s, a] == here
+
+
+def test_walls_elsewhere_are_not_carried_over():
+    walled, open_ = grid(7, 7, walls={(3, 3)}), grid(7, 7)
+    both = relocated(walled.sampled(2), open_.walked(0))
+    beside = {open_.index[x] for x in ((2, 3), (4, 3), (3, 2), (3, 4), (3, 3))}
+    assert not beside & set((both.met // 4).tolist())
+    assert len(both.met) == 4 * (49 - 5)
+
+
+def test_rewards_come_along():
+    small, large = grid(5, 5), grid(8, 8)
+    old = small.sampled(3)
+    both = relocated(old, large.walked(0), weight=0.5)
+    s = large.index[1, 1]
+    there = slice(*old.indptr[[small.index[1, 1] * 4, small.index[1, 1] * 4 + 4]])
+    here = slice(*both.indptr[[s * 4, s * 4 + 4]])
+    assert both.R[here].sum() == pytest.approx(0.5 * old.R[there].sum())
+    assert both.counts[here].sum() == pytest.approx(0.5 * old.counts[there].sum())
+
+
+def test_other_variables_are_refused():
+    with pytest.raises(ValueError, match="same variables and actions only"):
+        relocated(grid(4, 4).sampled(1), inventory(5, 3).sampled(1))

@@ -118,7 +118,7 @@ class Explained:
         return np.where(self.pairs[slot] == pairs, slot, -1)
 
     @cached_property
-    def _looks(self) -> Floats:
+    def alike(self) -> Floats:
         """How much each observation looks like each of its explanations, [E].
 
         What stays as it is does not look as if it went to a value: things persist.
@@ -138,7 +138,7 @@ class Explained:
         """
         if without not in self._chances:
             kept = 1.0 if without is None else self.fold[self.slot[self.of]] != without
-            alike = summed(self.outcome, self._looks * kept, self.many) + UNSEEN
+            alike = summed(self.outcome, self.alike * kept, self.many) + UNSEEN
             change, value = np.split(alike, [self.changes])
             share = CHANGES if self.changes else 0.0
             parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()

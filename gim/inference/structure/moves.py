@@ -144,12 +144,22 @@ def start_of(
         i = variables.index(variable)
         moved = base[:, i] + sign * triples.action_codes[a, j]
         base[:, i] = np.clip(moved, 0, values.sizes[i] - 1)
-    # A blocked move stays at the after-state if there is one: where changing nothing leads.
-    b, all_pairs = len(variables), np.zeros(len(pairs), np.int64)
-    nothing = np.array([0, 1]), np.zeros(1, np.int64), np.ones(1)
-    no_change = np.zeros((1, b), np.int64), np.zeros((1, b), bool), np.full(1, STAY)
-    lead = *nothing, *no_change, values.codes, values.sizes, values.table
-    return Start(base, landed(base, own, all_pairs, *lead)[1])
+    return Start(base, standing(base, own, values))  # where a blocked move stays, if that exists
+
+
+def standing(base: Ints, own: Ints, values: Values) -> Ints:
+    """The value with the codes of each base [n, b], or `own` [n] where there is none."""
+    b = base.shape[1]
+    no_change = Outcomes(np.zeros((1, b), np.int64), np.zeros((1, b), bool), np.full(1, STAY))
+    return leading(base, own, no_change, 0, values)
+
+
+def leading(base: Ints, own: Ints, outcomes: Outcomes, o: int, values: Values) -> Ints:
+    """The value [n] where one outcome leads from each base; `own` may be one beyond the last."""
+    one = np.array([0, 1]), np.array([o]), np.ones(1)
+    beyond = np.vstack([values.codes, np.full((1, base.shape[1]), FREE)])
+    lead = *one, *outcomes, beyond, values.sizes, values.table
+    return landed(base, own, np.zeros(len(base), np.int64), *lead)[1]
 
 
 @entry
