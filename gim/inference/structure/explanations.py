@@ -51,7 +51,6 @@ class Level(NamedTuple):
     context: Ints  # [P] of each pair that was met
     cell: Ints  # [E] of each explanation: its context and outcome
     keys: Ints  # [C] what each context is called; rising
-    pairs: Ints  # [C] pairs met in it
     cells: Ints  # [M] context * outcomes + outcome of each cell; rising
 
 
@@ -167,9 +166,7 @@ class Explained:
             cells, cell = np.unique(
                 context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True
             )
-            self._levels[features] = Level(
-                context, cell.ravel().astype(np.int64), keys, np.bincount(context), cells
-            )
+            self._levels[features] = Level(context, cell.ravel().astype(np.int64), keys, cells)
         return self._levels[features]
 
 

@@ -1,7 +1,7 @@
-"""The structure of a block by held-out likelihood: its edges, after-states, contexts, shrinkage.
+"""The structure of a block by held-out likelihood: its after-states, contexts and shrinkage.
 
-A form is judged by what all pairs but one say of that one (`gim.inference.structure.em`), for all
-pairs that were met, those met once included:
+A form is judged by what it says of pairs when fitted without their fold, for all pairs that were
+met, those met once included:
 
     score = sum over pairs of w(n) mean log((1 - epsilon) q(s') + epsilon / V),
     w(n) = n / (1 + n / FEW)
@@ -19,12 +19,13 @@ import numpy as np
 from gim.inference.structure.block import Form
 from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.triples import Floats, Ints, Triples, summed
+from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
 
 FEW = 5.0
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
 DEPTH = 4  # levels of contexts below the root
+MOST_FEATURES = 24  # that a search looks at
 EACH_TWO = 6  # variables of the state up to which each two are tried
 MANY = 2000  # pairs of which a part tells which features are worth a closer look
 LEADING = 4  # single features that are tried in pairs
@@ -67,7 +68,7 @@ def contexts(data: Explained, found: Found) -> Found:
 
     All are tried with one step of EM; those that look best are judged in full.
     """
-    features = range(data.triples.features)
+    features = relevant(data)
     while len(found.form.chain) <= DEPTH:
         last = found.form.chain[-1]
         singles: list[Features] = [(f,) for f in features if f not in last]
@@ -89,6 +90,31 @@ def contexts(data: Explained, found: Found) -> Found:
             break
         found = best
     return found
+
+
+def relevant(data: Explained) -> list[int]:
+    """The features that a search looks at: all, or those that tell most about what changed.
+
+    Mutual information of the change and the feature, less what chance gives it (Miller, 1955).
+    """
+    features = list(range(data.triples.features))
+    if len(features) <= MOST_FEATURES:
+        return features
+    base, target = data.start.base[data.slot], data.values.codes[data.target]
+    change, weight = ranked(target - base), data.weights(FEW).of
+    information = []
+    for f in features:
+        group = ranked(data.triples.context((f,), data.pairs)[:, None])[data.slot]
+        cell = ranked(np.column_stack([group, change]))
+        entropies = [_entropy(each, weight) for each in (group, change, cell)]
+        information.append(entropies[0] + entropies[1] - entropies[2])
+    return sorted(np.argsort(-np.array(information), kind="stable")[:MOST_FEATURES].tolist())
+
+
+def _entropy(group: Ints, weight: Floats) -> float:
+    """Of the groups of observations, in nats, corrected for their number."""
+    p = summed(group, weight, int(group.max(initial=0)) + 1) / max(float(weight.sum()), 1e-300)
+    return float(-(p[p > 0] * np.log(p[p > 0])).sum() + len(p) / max(2 * weight.sum(), 1.0))
 
 
 def _size(data: Explained, form: Form) -> tuple[int, Features]:

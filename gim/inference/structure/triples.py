@@ -66,6 +66,8 @@ class Triples:
         self.terminal: Mask = (
             np.zeros(self.S, bool) if terminal is None else np.asarray(terminal, bool)
         )
+        codes = None if codes is None or np.size(codes) == 0 else codes
+        action_codes = None if action_codes is None or np.size(action_codes) == 0 else action_codes
         self.named = codes is not None  # whether anything is known of what states are made of
         numbered = np.arange(self.S)[:, None] if codes is None else codes
         self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
