@@ -40,7 +40,7 @@ MORE = [
     "rmax:m=3,planner=lookahead,r_max=1",
     "ucbvi:bonus=hoeffding,scale=1",
     "ucbvi:scale=none,growth=0.5",
-    "gim:m=2,rho=0.5,infer=analogy,learn_on=true,exploration=active",
+    "two_phase:m=2,rho=0.5,exploration=active",
     "rmax:m=4,infer=by_completion(m=2,rho=0.3)",
     "ucbvi:infer=by_completion(m=2,rho=0.3)",
     "psrl:infer=by_completion(m=2,rho=0.3)",

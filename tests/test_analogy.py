@@ -7,7 +7,7 @@ import numpy as np
 import gim
 from gim.inference.analogy import FAMILIES, Analogy
 from gim.inference.candidates import Data, candidates, valid
-from gim.model.counts import new_counts
+from gim.model.counts import dense, new_counts
 from tests.sampled_counts import frame_of, sampled
 
 CANDIDATES = candidates(20, 16)
@@ -18,7 +18,10 @@ def test_related_dynamics_are_inferred_better_than_by_the_marginal():
     counts, N, n = sampled(mdp, 5)
     prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
     marginal = valid(CANDIDATES["marginal"](Data(N, n, mdp.available, 2.0)), mdp.available)
-    error, pooled = (((q - mdp.transitions) ** 2).sum(axis=2).mean() for q in (prior.q, marginal))
+    error, pooled = (
+        ((q - mdp.transitions) ** 2).sum(axis=2).mean()
+        for q in (dense(prior.rows(), prior.n0.shape), marginal)
+    )
     assert error < 0.5 * pooled
     # The weight says what the prediction is worth: an error like that of n0 visits.
     noise = (1 - (mdp.transitions**2).sum(axis=2)).mean()

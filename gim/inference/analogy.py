@@ -20,7 +20,7 @@ from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 
-from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
+from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_of
 from gim.inference.candidates import Candidate, candidates
 from gim.inference.cross_validation import CrossValidation
 from gim.inference.held_out import ROUNDING, Judges, Strata
@@ -71,9 +71,10 @@ class Analogy(Inference):
         if split is None:
             return no_prior(*counts.n.shape)
         r, r_n0 = infer_rewards(counts, split, self.most)
-        prior = no_prior(*counts.n.shape)._replace(r=r, r_n0=r_n0)
         found = self._choose(split, frame)
-        return prior if found is None else prior._replace(q=found.q, n0=found.n0)
+        if found is None:
+            return no_prior(*counts.n.shape)._replace(r=r, r_n0=r_n0)
+        return prior_of(found.q, found.n0, r=r, r_n0=r_n0)
 
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""

@@ -169,18 +169,17 @@ def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
         raise ValueError(f"infer = {infer}: only gim.Analogy says how far it may be trusted")
     if task.prior is not None and not getattr(own, "reuses", False):
         raise ValueError(f"{run.agent} counts the visits of its prior as its own: no certificate")
-    belief = getattr(run.memory, "belief", run.memory)
-    ends = belief.terminal if hasattr(belief, "terminal") else belief.known.terminal
-    frame = Frame(task.available, ends, _rewards(run), task.prior)
+    belief = run.agent.belief(run.memory)
+    frame = Frame(task.available, belief.terminal, _rewards(run), task.prior)
     rng = np.random.default_rng([run.seed, int(belief.counts.n.sum())])  # leaves the run's alone
     return certified(belief.counts, frame, infer, task, float(share), rng)
 
 
 def certifiable(run: Any) -> bool:
     """Whether a run counts transitions, not too many, and knows the range of rewards."""
-    belief, task = getattr(run.memory, "belief", run.memory), run.task
+    belief, task = run.agent.belief(run.memory), run.task
     told = task.reward_range is not None or None not in _limits(run)
-    return hasattr(belief, "counts") and task.S * task.A * task.S <= DENSE_LIMIT and told
+    return belief is not None and task.S * task.A * task.S <= DENSE_LIMIT and told
 
 
 def _limits(run: Any) -> tuple[float | None, float | None]:

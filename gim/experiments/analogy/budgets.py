@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from gim.agents.gim import GIM
+from gim.agents.two_phase import TwoPhase
 from gim.envs import make
 from gim.experiments.analogy.settings import seeds
 from gim.experiments.analogy.shapes import SHARE, signed
@@ -35,14 +36,14 @@ SMALL = ("GridWorld", "RiverSwim")  # all that is played at scale smoke
 SCORE = "final_score"
 
 
-def explorer(walk: str, visits: int, budget: int) -> GIM:
-    """GIM that walks for a budget of steps, infers and plans once.
+def explorer(walk: str, visits: int, budget: int) -> TwoPhase:
+    """A two-phase learner that walks for a budget of steps, infers and plans once.
 
     Walks that finish pairs one by one finish them at the mean number of visits: with m 40 they
     would spend the whole budget on few pairs.
     """
     m, rho = (visits, 1.0) if walk in ("planned", "curious") else (GIM.m, GIM.rho)
-    return GIM(m, rho, exploration=walk, infer="analogy", budget=budget)
+    return TwoPhase(m, rho, exploration=walk, learn_on=False, budget=budget)
 
 
 @cache
@@ -82,7 +83,7 @@ def analyse(evidence: Evidence) -> Artefact:
         figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
         tables=[gain_table(evidence, found), score_table(evidence, found)],
         notes=[
-            "GIM with infer=analogy: it walks for so many steps, infers, plans once; no learning "
+            "TwoPhase: it walks for so many steps, infers, plans once; no learning "
             "after that. Curious and planned walking finish a pair at the mean number of visits "
             "(m), and all pairs (rho 1).",
         ],
