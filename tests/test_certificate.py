@@ -8,7 +8,6 @@ import pytest
 import gim
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
-from gim.inference.belief import evidence
 from gim.inference.bounds import MARGIN, Bounds, rewards_within
 from gim.inference.certificate import certified
 from gim.inference.held_out import Judges, Strata, evidence_around, mean
@@ -257,4 +256,4 @@ def test_ends_found_after_an_inference_are_worth_nothing():
             assert not run.model.rewards[run.model.terminal].any()  # and it is a valid MDP
             if word.startswith("analogist") and not run.memory.belief.visits[0] % 10:
                 known = run.memory.belief.terminal
-                assert not evidence(run.memory.belief).n[known].any()
+                assert not run.memory.belief.evidence().n[known].any()

@@ -9,7 +9,7 @@ Such an agent names its parameters, `r_min`, `r_max` and `infer` among them, and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,6 +88,7 @@ class Episodic:
     """
 
     growth: float = 0.0
+    at_once: ClassVar[int] = 2  # first visits of a pair that, with a growth, ask for a plan at once
     r_min: float | None
     r_max: float | None
     infer: Any
@@ -127,7 +128,7 @@ class Episodic:
             self.plan(memory, belief.evidence(), rewards, mind)
         n = memory.belief.counts.n
         memory.later[:] = (1.0 + self.growth) * n
-        memory.now[:] = n + np.maximum(n, 2) if self.growth > 0 else np.inf
+        memory.now[:] = n + np.maximum(n, self.at_once) if self.growth > 0 else np.inf
         memory.stale[0] = False
         mind.plans += 1
         return memory

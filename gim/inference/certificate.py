@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.agent import Task
-from gim.inference.analogy import Analogy
+from gim.inference.analogy import Analogy, Inferred
 from gim.inference.base import Floats, Frame, inferences
 from gim.inference.bounds import Bounds, rewards_within
-from gim.inference.held_out import ROUNDING, Mask
+from gim.inference.cross_validation import CrossValidation
+from gim.inference.held_out import ROUNDING, Judged, Judges, Mask, Strata
 from gim.mdp import TabularMDP
 from gim.model.counts import DENSE_LIMIT, Counts
 from gim.model.rewards import most_to_come, reward_range
@@ -201,7 +202,7 @@ def certified(
     """The same from counts."""
     S, A, H = task.S, task.A, task.H
     found = infer.infer(counts, frame, rng)
-    bounds = Bounds(counts, frame, found, share)
+    bounds = Bounds(counts, frame, _judged(found, infer, rng), share)
     everywhere = math.log(6 * S * A * H / (1 - share))  # for L, for U and for the rewards
     low, high = rewards_within(counts, frame, everywhere)
     r = np.where(counts.n > 0, np.clip(counts.R / np.maximum(counts.n, 1), low, high), low)
@@ -240,6 +241,26 @@ def certified(
         upper=float(start @ U[0]),
         trivial=float(start @ V[0] - floor[0]),
     )
+
+
+def _judged(found: Inferred | None, infer: Analogy, rng: np.random.Generator) -> Judged | None:
+    """The winner with its judges, in dense tables."""
+    if found is None:
+        return None
+    split, data = found.split, found.split.data
+    N, shape = data.rows.toarray().reshape(*data.n.shape, -1), data.n.shape
+    judges = Judges.of(N, data.n)
+    twice = split.n >= 2
+    if not twice.any():
+        return None
+    q = found.rows.toarray().reshape(*shape, -1)
+    held, apart = q[judges.pairs], None
+    if found.candidate is not None:
+        held = split.rows(found.candidate).toarray()[twice]
+        by_state = CrossValidation(data, infer.folds, rng, by_state=True)
+        apart = by_state.rows(found.candidate).toarray()[twice]
+    n0 = found.n0 * (1.0 - found.doubt)
+    return Judged(q, n0, judges, held, Strata(data.n, judges), apart)
 
 
 def start_of(task: Task) -> Floats:
