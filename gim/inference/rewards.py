@@ -4,7 +4,8 @@ Means of all pairs, by state, by action and by both predict each pair that was m
 Where rewards are certain, a prediction is right or wrong: if it is right for more than half of the
 held-out pairs it is taken, for pairs never met, too, and fails with the chance that it failed
 there. Where they are noisy, a prediction is worth noise / tau2 visits, tau2 being the unbiased
-(r_hat - g)^2 - s^2 / n, averaged over the pairs.
+(r_hat - g)^2 - s^2 / n, averaged over the pairs, if it explains more than half of what differs
+between pairs: else the pair that pays most would be taken for noise.
 """
 
 from __future__ import annotations
@@ -56,13 +57,16 @@ def infer_rewards(counts: Counts, split: CrossValidation, most: float) -> dict[s
     }
     best = min(MEANS, key=lambda name: errors[name])
     worth = min(most, noise / max(errors[best], 1e-300))
-    spread = float(np.var(r_hat[twice])) if twice.any() else 0.0
-    explains = errors[best] < 0.5 * max(spread - float(np.mean(noise / own[twice])), 0.0)
-    met = (n > 0) | (_told(n, best) & explains)
+    spread = (
+        float(np.var(r_hat[twice])) - float(np.mean(noise / own[twice])) if twice.any() else 0.0
+    )
+    if errors[best] >= 0.5 * max(spread, 0.0):  # most of what differs between pairs is left open
+        return silent
+    told = _told(n, best) & data.available
     return {
         "r": MEANS[best](R, n),
-        "r_n0": np.where(met & data.available, worth, 0.0),
-        "r_doubt": np.where(met & data.available, 0.05, 0.0),
+        "r_n0": np.where(told, worth, 0.0),
+        "r_doubt": np.where(told, 0.05, 0.0),
         "r_noise": np.full(n.shape, noise),
     }
 
@@ -83,7 +87,7 @@ def _held(split: CrossValidation, R: Floats, name: str) -> Floats:
 
 def _told(n: Floats, name: str) -> NDArray[np.bool_]:
     """Where a mean rests on something, [S, A]."""
-    seen: NDArray[np.bool_] = np.asarray(n > 0)
+    seen: Any = n > 0
     state, action = seen.any(axis=1)[:, None], seen.any(axis=0)[None, :]
     told: Any = {"all": np.ones(1, bool), "state": state, "action": action}
     return np.broadcast_to(told[name] if name in told else state & action, n.shape)
