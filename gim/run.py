@@ -122,7 +122,17 @@ def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
 
 def task_of(mdp: TabularMDP) -> Task:
     """What an agent is told of an MDP."""
-    return Task(mdp.S, mdp.A, mdp.horizon, mdp.available, mdp.reward_range, mdp.discount, truth=mdp)
+    return Task(
+        mdp.S,
+        mdp.A,
+        mdp.horizon,
+        mdp.available,
+        mdp.reward_range,
+        mdp.discount,
+        truth=mdp,
+        variables=mdp.variables,
+        action_variables=mdp.action_variables,
+    )
 
 
 def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
