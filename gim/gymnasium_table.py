@@ -8,11 +8,13 @@ from typing import Any
 import gymnasium
 import numpy as np
 from gymnasium.spaces import Discrete
-from gymnasium.wrappers import TimeLimit
+from gymnasium.wrappers import OrderEnforcing, PassiveEnvChecker, TimeLimit
 from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.variables import Variables
+
+UNSEEN = (TimeLimit, OrderEnforcing, PassiveEnvChecker)  # wrappers that change no step within it
 
 # What Gymnasium's own environments call their actions, and what their states are made of.
 ACTIONS = {
@@ -125,6 +127,29 @@ def limit_of(env: Any) -> int | None:
     if not limits and env.spec is not None and env.spec.max_episode_steps is not None:
         limits.append(env.spec.max_episode_steps)
     return min(limits, default=None)
+
+
+def shows_all(env: Any) -> bool:
+    """Whether playing from the table misses nothing that stepping through `env` would show.
+
+    Not if it draws, if a wrapper may look on or change something, or if `step` or `reset` replace
+    those of the class that the table may come from.
+    """
+    if env.render_mode is not None or unlike_made(env) is not None:
+        return False
+    inner = env.unwrapped
+    kinds = [vars(kind) for kind in type(inner).__mro__ if kind is not gymnasium.Env]
+    places = [vars(inner), *kinds]
+    return all(sum(name in place for place in places) == 1 for name in ("step", "reset"))
+
+
+def unlike_made(env: Any) -> str | None:
+    """The name of a wrapper that `gymnasium.make` does not put around an environment by itself."""
+    while isinstance(env, gymnasium.Wrapper):
+        if type(env) not in UNSEEN:
+            return type(env).__name__
+        env = env.env
+    return None
 
 
 def variables_of_env(env: Any) -> Variables | None:
