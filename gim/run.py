@@ -20,6 +20,7 @@ from gim.gymnasium_task import told_by
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
+from gim.model.rewards import LEARNED_RANGE
 from gim.runs import Callback, Run, Runs
 from gim.worlds import world_of
 
@@ -27,7 +28,7 @@ FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
     "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
 )
-REMARKS = (FROM_TABLE,)  # notes that call for nothing: said, but not as warnings
+REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
 
 
 def run(
