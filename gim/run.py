@@ -74,7 +74,7 @@ def run(
         return _warned(paused.go(callback))
     if agent is None or world is None:
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
-    agent, world = agents.make(agent), world_of(world, horizon)
+    agent, world = agents.make(agent), world_of(world, horizon, imports=True)
     if not isinstance(agent, Agent):
         raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
     if seeds is None:

@@ -381,7 +381,7 @@ def test_tasks_without_variables(word):
 # -- pages
 
 
-@pytest.mark.parametrize("page", ["variables.md"])
+@pytest.mark.parametrize("page", ["variables.md", "gymnasium.md"])
 def test_examples_on_the_page_are_true(page):
     text = (Path(__file__).parent.parent / "docs" / page).read_text()
     blocks = re.findall(r"```python\n(.*?)```", text, re.S)
