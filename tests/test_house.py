@@ -13,18 +13,18 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "params", "registry", "files", "terminal"],
+    ["jit", "params", "registry", "files", "terminal", "columns"],
     ["planning"],
-    ["sampling", "validation"],
+    ["sampling", "validation", "variables"],
     ["mdp"],
     ["model"],
-    ["convert", "gymnasium_table", "policies"],
+    ["convert", "gymnasium_table", "policies", "spaces"],
     ["envs", "exploration", "theory"],
     ["interrupts", "agent", "memory"],
     ["inference"],
     ["loop"],
     ["runs"],
-    ["loading", "worlds"],
+    ["loading", "worlds", "gymnasium_task"],
     ["run"],
     ["agents"],
     ["testing", "plot"],
