@@ -120,13 +120,15 @@ def multiplier(episode: int, rng: np.random.Generator) -> float:
 
 
 def reward_noise(counts: Counts) -> float:
-    """Variance of a single reward, pooled over the pairs that were met twice."""
-    n = np.maximum(counts.n, 1)
-    twice = counts.n >= 2
-    scatter = np.maximum(counts.R2 - counts.R**2 / n, 0.0)[twice]
-    size = float(np.abs(counts.R2[twice]).max(initial=0.0))
-    total = float(scatter[scatter > 1e-9 * size].sum())
-    return total / max(float((n[twice] - 1).sum()), 1.0)
+    """Variance of a single reward, pooled over what was met twice: triples where they are kept."""
+    n, R, R2 = counts.n.ravel(), counts.R.ravel(), counts.R2.ravel()
+    if counts.paid.size:
+        n, R, R2 = counts.next, counts.paid, counts.paid2
+    twice = n >= 2
+    n, R, R2 = n[twice], R[twice], R2[twice]
+    scatter = np.maximum(R2 - R**2 / n, 0.0)
+    total = float(scatter[scatter > 1e-9 * float(R2.max(initial=0.0))].sum())
+    return total / max(float((n - 1).sum()), 1.0)
 
 
 @dataclass(frozen=True)

@@ -72,6 +72,7 @@ class Candidate(Params):
     """Base of all candidates: the fields are the parameters, `fit` takes the data."""
 
     family: ClassVar[str] = "all"
+    leaves_one_out: ClassVar[bool] = False  # whether what it fits has `apart`
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
