@@ -39,6 +39,8 @@ FAMILIES = ("marginal", "means", "matrices", "all")
 class Fitted:
     """A candidate that has seen its data."""
 
+    shifts: tuple[Any, ...] = ()  # after-states of ordinal actions that were found
+
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """Distributions of the next state of these pairs s*A + a, [pairs, S]; empty: no opinion."""
         raise TypeError(f"{type(self).__name__} must define rows(pairs)")

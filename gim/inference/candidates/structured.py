@@ -27,6 +27,7 @@ class Explained(Fitted):
 
     def __init__(self, triples: Triples) -> None:
         self.triples, self.product = triples, fitted(triples)
+        self.shifts = tuple(shift for form in self.product.form for shift in form.move.shifts)
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""
