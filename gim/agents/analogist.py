@@ -16,8 +16,8 @@ is known, ever rarer, cost no more than sqrt(episodes) of them and end that. Whe
 noisy, a few visits say little, and the parts of the bonus that stand for them are taken in full.
 
 The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything: the width of the rewards times that chance times the root of the episodes so
-far. It can be collected once in a plan, so no pair is worth the largest reward at every step, and
+then pay anything: the width of the rewards times that chance times a power of the episodes so far.
+It can be collected once in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
 
@@ -42,6 +42,7 @@ from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
 LITTLE = 0.1  # of the bonus, as a rule
+GROWTH = 0.6  # power of the episodes so far with which tests grow
 
 columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
 
@@ -121,7 +122,8 @@ def multiplier(episode: int, rng: np.random.Generator) -> float:
 
 def reward_noise(counts: Counts) -> float:
     """Variance of a single reward, pooled over what was met twice: triples where they are kept."""
-    n, R, R2 = counts.n.ravel(), counts.R.ravel(), counts.R2.ravel()
+    n: Any = counts.n.ravel()
+    R, R2 = counts.R.ravel(), counts.R2.ravel()
     if counts.paid.size:
         n, R, R2 = counts.next, counts.paid, counts.paid2
     twice = n >= 2
@@ -175,5 +177,5 @@ class Analogist(Episodic, Agent, name="analogist"):
             return np.zeros(counts.n.size)
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
-        size = (rewards[1] - rewards[0]) * math.sqrt(mind.episode + 1.0)
+        size = (rewards[1] - rewards[0]) * (mind.episode + 1.0) ** GROWTH
         return np.where(inferred, size * hidden, 0.0).ravel()

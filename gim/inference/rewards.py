@@ -3,9 +3,9 @@
 A rule (`gim.inference.structure.rewards`) predicts the reward of each triple from the others; where
 states and actions are bare numbers, its keys are made of those. Where rewards are certain, a
 prediction is right or wrong: if it is right for more than half of the held-out triples of its kind
-it is taken, for pairs never met, too, and fails with the chance that it failed there. Where they are
-noisy, it is taken if it explains more than half of what differs between pairs: else the pair that
-pays most would be taken for noise.
+it is taken, for pairs never met, too, and fails with the chance that it failed there. Where they
+are noisy, it is taken if it explains more than half of what differs between pairs: else the pair
+that pays most would be taken for noise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from scipy import sparse
 
 from gim.inference.candidates.data import Data
 from gim.inference.candidates.structured import triples_of
-from gim.inference.structure.reward_search import rewards_of
+from gim.inference.structure.reward_search import Judged, Search, thinned
+from gim.inference.structure.rewards import EXACT, Rewards, Seen, seen_of
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
@@ -45,27 +46,37 @@ class RewardRule:
         self.noise = noise_of(data)
         self.silent = data.paid is None or data.rows.nnz < FEW
         if not self.silent:
-            self.rule, *self.trusts = rewards_of(triples_of(data), shifts)
+            triples = triples_of(data)
+            search = Search(triples, thinned(seen_of(triples)))
+            best = search.best(shifts)
+            self.rule = Rewards(triples, best.shape)
+            self.doubts = [self._doubts(search.seen, judged) for judged in best.judged]
 
     def predict(self, pair: NDArray[np.int64], t: NDArray[np.int64]) -> PaidFor:
         """Of triples (s*A + a, s')."""
         if self.silent:
             return PaidFor(np.zeros(len(pair)), np.ones(len(pair)))
         said, level = self.rule.predict(pair, t)
-        doubts = [self._doubts(trust) for trust in self.trusts]
         entered = self.rule.entered[t]
-        doubt = np.where(entered, doubts[0][level], doubts[1][level])
+        doubt = np.where(entered, self.doubts[0][level], self.doubts[1][level])
         return PaidFor(said, np.where(level >= 0, doubt, 1.0))
 
-    def _doubts(self, trust: Any) -> Floats:
-        """By level of the rule, with half a miss added; the last, for no level at all, is 1."""
-        hits = np.nan_to_num(trust.hits, nan=0.0)
-        wrong = ((1.0 - hits) * trust.judges + 0.5) / (trust.judges + 1.0)
+    def _doubts(self, seen: Seen, judged: Judged) -> Floats:
+        """Chance that the rule is wrong, by its level, with half a miss added.
+
+        What is wrong for more than half counts as not said.
+        """
+        levels, spoke = len(judged.shape.chain), judged.level >= 0
+        level, error = judged.level[spoke], judged.error[spoke]
+        judges = np.bincount(level, minlength=levels)
         if self.noise > 0:  # nothing is hit exactly: what is left open, of what differs
-            error = np.nan_to_num(trust.error, nan=np.inf) ** 2
-            spread = float(np.var(self.rule.seen.mean))
-            wrong = np.where(error < 0.5 * spread, 0.05, 1.0)
-        return np.append(np.where(wrong < 0.5, wrong, 1.0), 1.0)
+            square = np.bincount(level, error**2, levels) / np.maximum(judges, 1)
+            wrong = np.where(square < 0.5 * float(np.var(seen.mean)), 0.05, 1.0)
+            wrong[judges == 0] = 1.0
+        else:
+            miss = np.abs(error) > EXACT * self.rule.spread
+            wrong = (np.bincount(level[miss], minlength=levels) + 0.5) / (judges + 1.0)
+        return np.where(wrong < 0.5, wrong, 1.0)
 
 
 def noise_of(data: Data) -> float:

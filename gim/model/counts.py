@@ -163,7 +163,7 @@ def seen(counts: Any, s: int, a: int, t: int) -> float:
 def grown(counts: Counts) -> Counts:
     """The same counts with twice the room."""
     keys = np.full(2 * counts.keys.size, FREE, np.int64)
-    moved = {}
+    moved: dict[str, Any] = {}
     for name in ("next", "paid", "paid2"):
         old = getattr(counts, name)
         moved[name] = np.zeros(keys.size if old.size else 0)
