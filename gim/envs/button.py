@@ -55,7 +55,7 @@ def button(
     ## Version History
     * v0: first version
     """
-    cells = made_of(row=range(size), column=range(size))
+    cells = made_of(row=range(size), col=range(size))
     last = size * size - 1
     place = int(np.random.default_rng(seed).integers(size * size))
 

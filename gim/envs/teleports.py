@@ -55,7 +55,7 @@ def teleports(
     ## Version History
     * v0: first version
     """
-    states = made_of(row=range(size), column=range(size))
+    states = made_of(row=range(size), col=range(size))
     symbols = [*"".join(open_grid(size, size))]
     n = len(symbols)
     plain = [s for s in range(n) if symbols[s] == "."]

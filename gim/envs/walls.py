@@ -70,7 +70,7 @@ def walls(
     mdp = gridworld(
         map=text, slip=slip, cost=cost, goal_reward=goal_reward, horizon=horizon, seed=seed
     )
-    states = made_of(row=range(size), column=range(size)).take([i * size + j for i, j in free])
+    states = made_of(row=range(size), col=range(size)).take([i * size + j for i, j in free])
     return mdp.with_(**described(states, ACTIONS, **mdp.info))
 
 

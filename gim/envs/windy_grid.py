@@ -57,7 +57,7 @@ def windy_grid(
     ## Version History
     * v0: first version
     """
-    states = made_of(row=range(ROWS), column=range(len(WIND)))
+    states = made_of(row=range(ROWS), col=range(len(WIND)))
     start, goal = states.labels.index(START), states.labels.index(GOAL)
     steps, names = [*MOVES], [*ACTIONS]
     if moves != "four":
