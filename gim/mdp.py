@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from gim import files, planning, validation
+from gim.arguments import whole
 from gim.sampling import World, make_world
 
 Floats = NDArray[np.float64]
@@ -62,7 +63,7 @@ class TabularMDP:
         P, S, A = validation.transitions_of(transitions, axes)
         r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
-        self.horizon = _horizon(horizon)
+        self.horizon = whole("horizon", horizon, low=1)
         self.discount = _discount(discount)
         self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
         self.available = validation.available_of(available, self.terminal, A)  # [S, A]
@@ -267,12 +268,6 @@ class TabularMDP:
         given = {key: getattr(self, key) for key in names + more}
         noise = 0.0 if self.noise is None else self.noise
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
-
-
-def _horizon(given: Any) -> int:
-    if isinstance(given, bool) or int(given) != given or given < 1:
-        raise ValueError(f"horizon = {given!r}: an episode has a whole number of steps, 1 or more")
-    return int(given)
 
 
 def _discount(given: float | None) -> float | None:

@@ -102,6 +102,7 @@ def checked(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
+@functools.cache  # reading annotations took a quarter of a short run
 def describe(thing: Any) -> tuple[Parameter, ...]:
     """List the parameters of a class of `Params` or of a `checked` function."""
     function = inspect.unwrap(thing)

@@ -14,6 +14,7 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
+from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
 from gim.loading import load
 from gim.mdp import TabularMDP
@@ -82,7 +83,7 @@ def prepare(
     prior: LearnedModel | None = None,
 ) -> Run:
     """Make a run that has not begun: checks, tells the agent what it may know, seeds all."""
-    episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
+    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
     if isinstance(world, TabularMDP):
         if horizon not in (None, world.horizon):
             world = world.with_(horizon=horizon)
@@ -132,7 +133,7 @@ def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
     if (horizon or limit) is None:
         raise ValueError("this environment has no time limit: give one with horizon=")
     S, A = int(env.observation_space.n), int(env.action_space.n)
-    return Task(S, A, _whole("horizon", horizon or limit, 1), np.ones((S, A), bool), None)
+    return Task(S, A, whole("horizon", horizon or limit, 1), np.ones((S, A), bool), None)
 
 
 def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
@@ -154,12 +155,6 @@ def _check_spaces(env: Any) -> None:
                 f"the {name} is {space}: gim needs Discrete spaces; number its values with a "
                 "gymnasium wrapper"
             )
-
-
-def _whole(name: str, value: Any, low: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
-    return int(value)
 
 
 def _warned(run: Run) -> Run:

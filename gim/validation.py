@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.arguments import as_whole
+
 SUM_TOLERANCE = 1e-6  # rows of float32 tables pass, forgotten successors do not
 
 Floats = NDArray[np.float64]
@@ -162,11 +164,12 @@ def start_of(given: Any, S: int) -> Floats:
 
 def state_of(name: str, given: Any, S: int) -> int:
     """One state, in range."""
-    if isinstance(given, (bool, np.bool_)) or not float(given).is_integer():
+    state = as_whole(given)
+    if state is None:
         raise ValueError(f"{name} = {given!r}: give a whole number, the index of a state")
-    if not 0 <= int(given) < S:
+    if not 0 <= state < S:
         raise ValueError(f"{name} = {given} is out of range: states are 0 to {S - 1}")
-    return int(given)
+    return state
 
 
 def flags_of(name: str, given: Any, S: int) -> NDArray[np.bool_]:

@@ -16,6 +16,7 @@ from typing import Any
 
 import gymnasium
 
+from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
 from gim.envs import tasks
 from gim.loading import load
@@ -37,8 +38,8 @@ def world_of(word: Any, horizon: int | None = None) -> Any:
         >>> world_of("riverswim:length=10")
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
-    if horizon is not None and horizon < 1:
-        raise ValueError(f"horizon = {horizon}: an episode has a whole number of steps, 1 or more")
+    if horizon is not None:
+        horizon = whole("horizon", horizon, low=1)
     if isinstance(word, Path):
         world = load(word, "mdp")
     elif isinstance(word, str):

@@ -13,7 +13,7 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "params", "registry", "files", "terminal"],
+    ["jit", "arguments", "params", "registry", "files", "terminal"],
     ["planning"],
     ["sampling", "validation"],
     ["mdp"],

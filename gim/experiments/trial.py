@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import gim
 from gim.agent import agents
+from gim.arguments import whole
 from gim.experiments import measures
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import (
@@ -67,10 +68,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         for name, low in (("episodes", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-                raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, whole(name, getattr(self, name), low))
         if self.epsilon is not None:
             if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
