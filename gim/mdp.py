@@ -13,7 +13,8 @@ from scipy import sparse
 
 from gim import files, planning, validation
 from gim.arguments import whole
-from gim.sampling import World, make_world
+from gim.names import labels_of, plain
+from gim.sampling import AliasTables, make_world
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +31,7 @@ class TabularMDP:
         terminal: states (indices or a mask) that end an episode: absorbing, reward 0.
         available: [S, A] bool; a pair that is not available exists for no one.
         noise: standard deviation of a Gaussian on each reward, a number or [S, A].
-        state_labels, action_labels: names for tables and pictures.
+        state_labels, action_labels: what states and actions are called: texts, numbers, tuples.
         axes: "SAS", or "ASS" when the arrays come as [A, S, S].
         name: what the task is called in tables.
         info: further facts worth keeping with it; saved as JSON.
@@ -81,8 +82,8 @@ class TabularMDP:
             self.rewards_next = validation.payments(by_next, self.transitions, self.terminal)
         self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
         self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
-        self.state_labels = validation.labels_of("state_labels", state_labels, S)
-        self.action_labels = validation.labels_of("action_labels", action_labels, A)
+        self.state_labels = labels_of("state_labels", state_labels, S)
+        self.action_labels = labels_of("action_labels", action_labels, A)
         self.name = name
         self.info = dict(info or {})
 
@@ -118,7 +119,7 @@ class TabularMDP:
         return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> AliasTables:
         """Alias tables for the compiled loop, built once."""
         return make_world(self)
 
@@ -137,12 +138,12 @@ class TabularMDP:
         return type(self)(**(self._arguments() | changes))
 
     def state_label(self, s: int) -> str:
-        """The label of a state, or its number."""
-        return self.state_labels[s] if self.state_labels else str(s)
+        """The label of a state, or its number, as text."""
+        return str(self.state_labels[s] if self.state_labels else s)
 
     def action_label(self, a: int) -> str:
-        """The label of an action, or its number."""
-        return self.action_labels[a] if self.action_labels else str(a)
+        """The label of an action, or its number, as text."""
+        return str(self.action_labels[a] if self.action_labels else a)
 
     def __repr__(self) -> str:
         form = "sparse" if self.sparse else "dense"
@@ -154,15 +155,15 @@ class TabularMDP:
         """The optimal plan: over the horizon, or discounted if a discount is given."""
         return planning.plan(self, discount=discount, **options)
 
-    def value(self, policy: NDArray, discount: float | None = None) -> Floats:
+    def value(self, policy: ArrayLike, discount: float | None = None) -> Floats:
         """Value of a policy: [H, S] over the horizon, [S] discounted."""
         return planning.evaluate(self, policy, discount=discount)
 
-    def policy_return(self, policy: NDArray) -> float:
+    def policy_return(self, policy: ArrayLike) -> float:
         """Expected reward of a whole episode under a policy."""
         return float(self.start @ self.value(policy)[0])
 
-    def average_reward(self, policy: NDArray) -> float:
+    def average_reward(self, policy: ArrayLike) -> float:
         """V of the paper: the expected average reward over the horizon."""
         return self.policy_return(policy) / self.horizon
 
@@ -182,7 +183,7 @@ class TabularMDP:
         """Probabilities [S, A], equal over the available actions."""
         return self.available / self.available.sum(axis=1, keepdims=True)
 
-    def expected_visits(self, policy: NDArray) -> Floats:
+    def expected_visits(self, policy: ArrayLike) -> Floats:
         """Expected visits of each pair at each step of an episode, [H, S, A]."""
         return planning.expected_visits(self, policy)
 
@@ -244,8 +245,11 @@ class TabularMDP:
                 arrays[name] = table
         if self.noise is not None:
             arrays["noise"] = self.noise
-        names = ("horizon", "discount", "state_labels", "action_labels", "name", "info")
-        return arrays, {key: getattr(self, key) for key in names}
+        meta = {key: getattr(self, key) for key in ("horizon", "discount", "name", "info")}
+        for key in ("state_labels", "action_labels"):
+            labels = getattr(self, key)
+            meta[key] = None if labels is None else [plain(label) for label in labels]
+        return arrays, meta
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:

@@ -211,19 +211,6 @@ def noise_of(given: Any, S: int, A: int) -> Floats | None:
     return np.broadcast_to(noise, (S, A)).copy() if noise.any() else None
 
 
-def labels_of(name: str, given: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
-    """Labels as distinct strings."""
-    if given is None:
-        return None
-    labels = tuple(str(label) for label in given)
-    if len(labels) != n:
-        raise ValueError(f"{name} has {len(labels)} labels for {n}")
-    if len(set(labels)) < n:
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(f"{name}: {twice!r} stands twice")
-    return labels
-
-
 def _numbers(name: str, given: Any) -> Floats:
     try:
         return np.array(given, np.float64, order="C")

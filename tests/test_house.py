@@ -13,16 +13,16 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "arguments", "params", "registry", "files", "terminal"],
-    ["planning"],
+    ["jit", "arguments", "names", "params", "registry", "files", "terminal"],
+    ["planning", "policy"],
     ["sampling", "validation"],
     ["mdp"],
     ["model"],
-    ["convert", "gymnasium_table", "policies"],
+    ["convert", "gymnasium_table", "planners"],
     ["envs", "exploration", "theory"],
     ["interrupts", "agent", "memory"],
     ["inference"],
-    ["loop"],
+    ["loop", "deploy"],
     ["runs"],
     ["loading", "worlds"],
     ["run"],

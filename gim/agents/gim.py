@@ -40,7 +40,7 @@ from gim.model.counts import Known, grown, new_known, review
 from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
-from gim.policies import Model, Planner, best_policy
+from gim.planners import Model, Planner, best_policy
 from gim.registry import did_you_mean
 
 PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments

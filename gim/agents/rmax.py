@@ -38,7 +38,7 @@ from gim.model.learned import LearnedModel
 from gim.model.rewards import RMax as LargestReward
 from gim.model.rewards import largest_reward
 from gim.params import OneOf, Within
-from gim.policies import Model, Planner, best_policy
+from gim.planners import Model, Planner, best_policy
 from gim.registry import did_you_mean
 
 
