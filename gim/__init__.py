@@ -23,6 +23,7 @@ from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
+from gim.policy import Policy
 from gim.run import run
 from gim.runs import Interrupted, Report, Run, Runs
 
