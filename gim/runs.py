@@ -13,12 +13,13 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
+from gim.deploy import best_policy, named
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild
 from gim.model.learned import LearnedModel
-from gim.terminal import table
+from gim.policy import Policy
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -112,6 +113,21 @@ class Run:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return self.agent.policy(self.memory)
 
+    def best_policy(self) -> Policy:
+        """The policy to deploy, as far as the agent knows; `policy` is what it plays to learn.
+
+        For an agent with a model, the plan over the horizon on what it believes: without bonuses,
+        without draws, and without a pair of which nothing is known where another is known. For an
+        agent that learns values, greedy in them. States and actions go by the world's own names.
+
+        Example:
+            >>> import gim
+            >>> policy = gim.run("psrl", "riverswim", episodes=200).best_policy()
+            >>> policy(0), policy(0, step=19), gim.make("riverswim").policy_return(policy) > 1000
+            ('right', 'left', True)
+        """
+        return best_policy(self.agent, self.memory, self.task, self.world)
+
     @property
     def model(self) -> LearnedModel | None:
         """The model that the agent has learned, where it learns one."""
@@ -147,17 +163,7 @@ class Run:
         policy = self.policy
         if policy is None:
             return "this agent has no policy to show"
-        state = self.mdp.state_label if self.mdp else str
-        action = self.mdp.action_label if self.mdp else str
-        if np.issubdtype(policy.dtype, np.floating):
-            chances = policy if policy.ndim == 2 else policy[0]
-            cells = [[state(s), *(f"{p:.2f}" for p in row)] for s, row in enumerate(chances)]
-            return table(cells, ["state", *(action(a) for a in range(chances.shape[1]))])
-        steps = policy if policy.ndim == 2 else policy[None]
-        rows = [[state(s), _spans(steps[:, s], action)] for s in range(steps.shape[1])]
-        return table(
-            rows, ["state", "action (from step)"] if len(steps) > 1 else ["state", "action"]
-        )
+        return named(policy, self.world).table()
 
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
@@ -301,14 +307,6 @@ class Runs(list[Run]):
     def score(self) -> float:
         """The mean score."""
         return float(self.scores.mean())
-
-
-def _spans(actions: NDArray, label: Callable[[int], str]) -> str:
-    """One action, or the step from which each is taken: `right (1), left (18)`."""
-    changes = np.flatnonzero(np.append(True, actions[1:] != actions[:-1]))
-    if changes.size == 1:
-        return label(int(actions[0]))
-    return ", ".join(f"{label(int(actions[h]))} ({h + 1})" for h in changes)
 
 
 def _spec_of(env: Any) -> dict[str, Any]:

@@ -176,10 +176,14 @@ def with_loops(P: Any, pairs: NDArray[np.int64], A: int) -> Any:
 
 
 def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
-    """The estimate as a model; a pair of which nothing is known stays and pays nothing."""
+    """The estimate as a model; a pair of which nothing is known stays and pays nothing.
+
+    Where rewards are negative it pays the least of them: what was never tried must not look cheap.
+    """
     seen = evidence(belief)
+    least = mean_rewards(seen, 0.0).min(initial=0.0)
     P = divided(seen.N, seen.n)
     P = with_loops(P, np.flatnonzero((seen.n == 0) & task.available), task.A)
     known = new_known(task.available, m, 1.0)
     review(known, belief.counts, belief.terminal)
-    return learned(P, mean_rewards(seen, 0.0), belief.counts, known, task)
+    return learned(P, mean_rewards(seen, least), belief.counts, known, task, seen.n > 0)

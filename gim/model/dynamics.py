@@ -96,10 +96,18 @@ def filled(counts: Counts, known: Known) -> tuple[Any, Floats]:
     return sparse.csr_array(P + self_loops), r
 
 
-def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> LearnedModel:
+def learned(
+    P: Any,
+    r: Floats,
+    counts: Counts,
+    known: Known,
+    task: Any,
+    supported: NDArray[np.bool_] | None = None,
+) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
     `task` is what the agent was told (`gim.agent.Task`); start and labels are the world's own.
+    `supported` are the pairs [S, A] of which something was seen or inferred, where that is known.
     """
     truth = task.truth
     if isinstance(P, np.ndarray) and not np.allclose(P.sum(axis=2)[known.available], 1):
@@ -118,4 +126,5 @@ def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> Learn
         name=f"model of {truth.name}" if truth is not None else "model",
         visits=counts.n,
         known=known.mask,
+        supported=supported,
     )

@@ -23,16 +23,28 @@ class LearnedModel(TabularMDP):
     Attributes:
         visits: [S, A] how often each pair was met.
         known: [S, A] whether the pair was known; the others are inferred.
+        supported: [S, A] whether visits or an inference stand behind the pair; the row of any
+            other is made up: it stays where it is. By default that of every pair never met which
+            stays with certainty. Terminal states are supported.
     """
 
-    def __init__(self, *args: Any, visits: Any, known: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, visits: Any, known: Any, supported: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.visits = np.array(visits, np.int64)
         self.known = np.array(known, bool)
-        for name in ("visits", "known"):
+        given = (self.visits > 0) | ~self._stays() if supported is None else supported
+        self.supported = np.array(given, bool) | self.terminal[:, None]
+        for name in ("visits", "known", "supported"):
             if getattr(self, name).shape != (self.S, self.A):
                 shape = getattr(self, name).shape
                 raise ValueError(f"{name} has shape {shape}, not {(self.S, self.A)}")
+
+    def _stays(self) -> NDArray[np.bool_]:
+        """Which pairs lead to where they are with certainty, [S, A]."""
+        pairs = np.arange(self.S * self.A)
+        return np.asarray(self.rows()[pairs, pairs // self.A] == 1.0).reshape(self.S, self.A)
 
     def compare(self, truth: TabularMDP) -> dict[str, Any]:
         """How far it is from the truth.
@@ -63,7 +75,7 @@ class LearnedModel(TabularMDP):
     def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
         """Arrays and JSON that `unpack` turns into the same model."""
         arrays, meta = super().pack()
-        return arrays | {"visits": self.visits, "known": self.known}, meta
+        return arrays | self._behind(), meta
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> LearnedModel:
@@ -71,4 +83,7 @@ class LearnedModel(TabularMDP):
         return super().unpack(arrays, meta)  # type: ignore[return-value]
 
     def _arguments(self) -> dict[str, Any]:
-        return super()._arguments() | {"visits": self.visits, "known": self.known}
+        return super()._arguments() | self._behind()
+
+    def _behind(self) -> dict[str, NDArray]:
+        return {"visits": self.visits, "known": self.known, "supported": self.supported}

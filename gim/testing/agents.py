@@ -27,7 +27,7 @@ def check_agent(
 
     The word of the agent builds it again; compiled, plain and stepwise runs agree bit for bit;
     a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded and
-    resumed ends as one that was not; the policy is valid; no reference is lost or kept.
+    resumed ends as one that was not; the policies are valid; no reference is lost or kept.
     """
     assert agents.make(str(agent)) == agent, f"{agent} does not come back from its word"
     for world in small_worlds() if worlds is None else worlds:
@@ -104,6 +104,7 @@ def _check_policy(run: Run, world: TabularMDP) -> None:
     if policy is not None:
         world.value(policy)  # raises if the shape is wrong or an action is not available
         assert world.state_label(0) in run.policy_table()
+    world.value(run.best_policy())  # likewise; there always is one
 
 
 def _check_references(agent: Agent, world: TabularMDP) -> None:
