@@ -102,9 +102,13 @@ def checked(function: F) -> F:
     return call  # type: ignore[return-value]
 
 
-@functools.cache  # reading annotations took a quarter of a short run
 def describe(thing: Any) -> tuple[Parameter, ...]:
     """List the parameters of a class of `Params` or of a `checked` function."""
+    return _described(thing)
+
+
+@functools.cache  # reading annotations anew took a quarter of a short run
+def _described(thing: Any) -> tuple[Parameter, ...]:
     function = inspect.unwrap(thing)
     hints = get_type_hints(function, include_extras=True)
     return tuple(_parameter(name, default, hints.get(name, Any)) for name, default in _of(function))

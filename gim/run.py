@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import gymnasium
 import numpy as np
@@ -20,12 +20,42 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.runs import Callback, Run, Runs
-from gim.worlds import world_of
+from gim.worlds import Built, World, world_of
+
+
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: None = ...,
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Run: ...
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: Iterable[int],
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Runs: ...
+@overload
+def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
 
 
 def run(
     agent: Agent | str | None = None,
-    world: Any = None,
+    world: World | None = None,
     episodes: int = 5000,
     seed: int = 0,
     callback: Callback | None = None,
@@ -34,12 +64,13 @@ def run(
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
-) -> Any:
+) -> Run | Runs:
     """Let an agent learn in a world.
 
     Args:
-        agent: such as `gim.QLearning(alpha=0.1)`, or the word ``"q_learning:alpha=0.1"``.
-        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step), or a word.
+        agent: such as `gim.QLearning(alpha=0.1)`, or its spec string ``"q_learning:alpha=0.1"``.
+        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step), or a name or spec
+            string such as ``"riverswim:length=10"``; see `gim.worlds`.
         episodes: how many to play.
         seed: fixes every bit of the run.
         callback: called about ten times a second with a `Report`; returning True pauses the run.
@@ -67,7 +98,7 @@ def run(
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
     agent, world = agents.make(agent), world_of(world, horizon)
     if not isinstance(agent, Agent):
-        raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
+        raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
         return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
     made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
@@ -76,7 +107,7 @@ def run(
 
 def prepare(
     agent: Agent,
-    world: Any,
+    world: Built,
     episodes: int,
     seed: int = 0,
     horizon: int | None = None,
@@ -84,6 +115,7 @@ def prepare(
 ) -> Run:
     """Make a run that has not begun: checks, tells the agent what it may know, seeds all."""
     episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
+    mdp: TabularMDP | None
     if isinstance(world, TabularMDP):
         if horizon not in (None, world.horizon):
             world = world.with_(horizon=horizon)
@@ -105,7 +137,7 @@ def prepare(
 def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     if "world" in meta:
-        world: Any = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
+        world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
@@ -147,7 +179,7 @@ def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
 
 def _check_spaces(env: Any) -> None:
     if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"{env!r} is not a world: give a TabularMDP, a Gymnasium env, or a word")
+        raise ValueError(f"{env!r} is not a world: give a TabularMDP, a Gymnasium env, or a name")
     for name in ("observation_space", "action_space"):
         space = getattr(env, name)
         if not isinstance(space, Discrete):

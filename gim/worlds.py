@@ -1,4 +1,4 @@
-"""Worlds by word, written the same way everywhere: on the command line, in code, in study files.
+"""Worlds by name, written the same way everywhere: on the command line, in code, in study files.
 
 - ``riverswim:length=10``: a task of ours, with its parameters
 - ``my.npz``: an MDP that was saved
@@ -23,12 +23,15 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
 
+Built = TabularMDP | gymnasium.Env[Any, Any]
+World = Built | str | Path  # what stands for a world: see `world_of`
 
-def world_of(word: Any, horizon: int | None = None) -> Any:
-    """Build a world from a word; what is built already is passed on.
+
+def world_of(given: World, horizon: int | None = None) -> Built:
+    """Build a world from its name or spec string; what is built already is passed on.
 
     Args:
-        word: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
+        given: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
         horizon: H, where it is to differ from the world's own, or where that has none.
 
     Returns:
@@ -40,23 +43,25 @@ def world_of(word: Any, horizon: int | None = None) -> Any:
     """
     if horizon is not None:
         horizon = whole("horizon", horizon, low=1)
-    if isinstance(word, Path):
-        world = load(word, "mdp")
-    elif isinstance(word, str):
-        world = _from_word(word, horizon)
+    world: Built
+    if isinstance(given, Path):
+        world = load(given, "mdp")
+    elif isinstance(given, str):
+        world = _from_text(given, horizon)
     else:
-        world = word
+        world = given
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         return world.with_(horizon=horizon)
     return world
 
 
-def _from_word(word: str, horizon: int | None) -> Any:
-    if word.endswith(".npz"):
-        return load(word, "mdp")
-    spec = parse(word)
+def _from_text(text: str, horizon: int | None) -> Built:
+    if text.endswith(".npz"):
+        return load(text, "mdp")
+    spec = parse(text)
     if spec.name in tasks:
-        return tasks.make(spec)
+        mdp: TabularMDP = tasks.make(spec)
+        return mdp
     if spec.name in gymnasium.registry:
         return _from_gymnasium(spec, horizon)
     if Path(spec.name).is_file():
@@ -66,7 +71,7 @@ def _from_word(word: str, horizon: int | None) -> Any:
     raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
 
 
-def _from_gymnasium(spec: Spec, horizon: int | None) -> Any:
+def _from_gymnasium(spec: Spec, horizon: int | None) -> Built:
     limit = {} if horizon is None else {"max_episode_steps": horizon}
     try:
         env = gymnasium.make(spec.name, **(spec.args | limit))
