@@ -26,7 +26,7 @@ def best_policy(agent: Agent, memory: Any, task: Task, world: Any) -> Policy:
     found = agent.greedy(memory, task) if model is None else planned(model)
     if found is None:
         kind = type(agent).__name__
-        raise TypeError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
+        raise ValueError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
     return named(found, world)
 
 

@@ -204,7 +204,7 @@ def test_an_agent_with_nothing_to_show_says_what_is_missing():
 
     try:
         run = prepare(Mute(), gim.make("riverswim"), 1)
-        with pytest.raises(TypeError, match=r"Mute has neither .*define greedy\(memory, task\)"):
+        with pytest.raises(ValueError, match=r"Mute has neither .*define greedy\(memory, task\)"):
             run.best_policy()
     finally:
         del agents._made["mute_for_a_test"]
