@@ -48,7 +48,7 @@ def streams(seed: int) -> Streams:
     """Split one seed into separate streams for world, agent and thinking.
 
     The world's stream is seeded by a number, because that is all that `env.reset(seed=...)` takes:
-    compiled and stepwise runs then draw the same bits. 32 bits, since many environments take no
+    compiled and stepwise runs then agree bit for bit. 32 bits, since many environments take no
     more.
     """
     for_world, for_agent, for_thinking = np.random.SeedSequence(seed).spawn(3)

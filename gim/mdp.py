@@ -90,7 +90,7 @@ class TabularMDP:
     def _expected(self, r: Floats | None) -> Floats:
         if r is None:
             paid = (self.transitions * self.rewards_next).reshape(self.S * self.A, self.S)
-            # Summed as CSR whatever the storage, so that both give the same bits.
+            # Summed as CSR whatever the storage, so that both agree bit for bit.
             r = np.asarray(sparse.csr_array(paid).sum(axis=1)).reshape(self.S, self.A)
         elif (wrong := self.terminal[:, None] & (r != 0)).any():
             s, a = np.argwhere(wrong)[0]
@@ -218,7 +218,7 @@ class TabularMDP:
         return from_outcomes(outcomes, **options)
 
     def to_gymnasium(self, render_mode: str | None = None) -> Any:
-        """This MDP as a Gymnasium environment; it draws the same bits as the compiled loop."""
+        """This MDP as a Gymnasium environment; it agrees with the compiled loop bit for bit."""
         from gim.envs.tabular import TabularEnv
 
         return TabularEnv(self, render_mode=render_mode)

@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 
 
 def completed(agent: Any, counts: Counts, known: Known, mind: Mind) -> Dynamics:
-    """Complete the dynamic matrices as GIM's parameters say, with a word where it is in doubt."""
+    """Complete the dynamic matrices as GIM's parameters say, with a note where it is in doubt."""
     how = (agent.completion, agent.rewards, agent.rows, agent.worth)
     with mind.timed("completing"):
         done = complete(counts, known, *how, mind.rng)

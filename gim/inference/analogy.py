@@ -30,7 +30,7 @@ from gim.model.counts import DENSE_LIMIT, Counts, dense, transitions
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 
-FAMILIES = {  # the names of the candidates that a word stands for
+FAMILIES = {  # the names of the candidates that a name stands for
     "all": ".*",
     "marginal": "marginal",
     "means": "marginal|state|action|additive",

@@ -10,8 +10,8 @@ To add one, write one file in this package::
             ...
             return Prior(q, n0, r, r_n0)
 
-`gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
-other model-based agent. How prior and counts meet is in `gim.inference.belief`.
+`gim.UCBVI(infer=Pooled())`, or ``ucbvi:infer=pooled(visits=2)`` as a spec string, then uses it, as
+does any other model-based agent. How prior and counts meet is in `gim.inference.belief`.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ from gim.policy.changes import Changes, steps_of
 RISKY = ("=", "+", "-", "@", "\t", "\r", "'", "[")  # how a cell may begin that is no plain text
 WHOLE = re.compile(r"-?\d{1,4000}")
 NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[-+]?\d+)?|inf|nan)")
-WORDS = {"true": True, "false": False, "null": None}
+SPECIAL = {"true": True, "false": False, "null": None}
 
 
 def write_csv(given: Changes) -> str:
@@ -92,8 +92,8 @@ def label(cell: str) -> Hashable:
 
 
 def _parsed(cell: str) -> Any:
-    if cell in WORDS:
-        return WORDS[cell]
+    if cell in SPECIAL:
+        return SPECIAL[cell]
     if WHOLE.fullmatch(cell):
         return int(cell)
     if NUMBER.fullmatch(cell):
@@ -154,7 +154,7 @@ class _Row:
             self.step = 0 if head.steps is None else int(next(rest))
             self.action = head.actions.find(label(next(rest)))
             self.chance = float(next(rest)) if head.drawn else 1.0
-            self.seen = WORDS[next(rest)] if head.marked else True
+            self.seen = SPECIAL[next(rest)] if head.marked else True
         except KeyError:
             raise ValueError(f"line {line}: seen must be true or false") from None
         except ValueError as problem:

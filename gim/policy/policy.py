@@ -1,4 +1,4 @@
-"""The type `Policy`: actions by state (and step), in the words of the world they are for."""
+"""The type `Policy`: actions by state (and step), in the names that their world uses."""
 
 from __future__ import annotations
 
