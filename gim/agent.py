@@ -114,11 +114,11 @@ class Agent(Params):
         """Return a memory with more room, after `learn` said GROW."""
         raise TypeError(f"{type(self).__name__}.learn returned GROW, but it has no grow(memory)")
 
-    def policy(self, memory: Any) -> NDArray | None:
+    def policy(self, memory: Any) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return None
 
-    def greedy(self, memory: Any, task: Task) -> NDArray | None:
+    def greedy(self, memory: Any, task: Task) -> NDArray[Any] | None:
         """The policy to deploy of an agent that learns no model, in the forms of `policy`.
 
         For one that learns values it is the greedy policy. By default it is the policy in force.

@@ -180,7 +180,7 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
     )
 
 
-def _columns(outcomes: Any) -> tuple[NDArray, ...]:
+def _columns(outcomes: Any) -> tuple[NDArray[Any], ...]:
     """The five columns of a list of outcomes, checked."""
     rows = outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
     try:
@@ -202,7 +202,9 @@ def _columns(outcomes: Any) -> tuple[NDArray, ...]:
     return s, a, t, table[:, 3], table[:, 4]
 
 
-def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray, ...]:
+def _merged(
+    pair: NDArray[Any], t: NDArray[Any], p: NDArray[Any], r: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     """Outcomes with the same (s, a, s') as one: their probability, their expected reward."""
     order = np.lexsort((t, pair))
     pair, t, p, r = pair[order], t[order], p[order], r[order]
@@ -217,7 +219,7 @@ def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray,
     return pair[first], t[first], total, r
 
 
-def _count(name: str, what: str, given: int | None, met: NDArray) -> int:
+def _count(name: str, what: str, given: int | None, met: NDArray[Any]) -> int:
     n = int(met.max()) + 1
     if given is None:
         return n

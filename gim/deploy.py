@@ -44,7 +44,7 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     return backward_induction(Model(model.transitions, rewards, playable, model.horizon)).policy
 
 
-def named(array: NDArray, world: Any) -> Policy:
+def named(array: NDArray[Any], world: Any) -> Policy:
     """A policy in the names of a world, which is a `TabularMDP` or a Gymnasium environment."""
     if isinstance(world, TabularMDP):
         states = Names("state", world.S, world.state_labels)

@@ -129,7 +129,7 @@ class Compiled:
         self._on: tuple[Any, ...] = (None, None, None)  # what is being played on
         self._playing: Iterator[int] = iter(())
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play on; see `interact`."""
         if self._on[0] is not memory or self._on[1] is not clock or self._on[2] is not returns:
             self._leave()
@@ -170,7 +170,7 @@ class Stepwise:
         self.learn = _bound(learn_once, agent.act, agent.learn, type(agent).__name__)
         self.seed: int | None = random.world_seed  # for the first reset only
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play until the agent wakes, or an episode is over and the budget spent."""
         agent_rng, now, wake = self.random.agent, clock.now, 0
         last = now[STEPS] + budget

@@ -227,9 +227,9 @@ class TabularMDP:
         """Save to one file, which `gim.load` reads."""
         files.save(path, "mdp", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same MDP."""
-        arrays: dict[str, NDArray] = {
+        arrays: dict[str, NDArray[Any]] = {
             "start": self.start,
             "terminal": self.terminal,
             "available": self.available,
@@ -249,10 +249,10 @@ class TabularMDP:
         for key in ("state_labels", "action_labels"):
             labels = getattr(self, key)
             meta[key] = None if labels is None else [plain(label) for label in labels]
-        return arrays, meta
+        return files.Packed(arrays, meta)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> TabularMDP:
         """The inverse of `pack`."""
         given: dict[str, Any] = dict(meta)
         shape = (arrays["available"].size, arrays["available"].shape[0])

@@ -148,7 +148,9 @@ def singular_values(mdp: TabularMDP) -> Any:
 
 
 @looks
-def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None = None) -> Any:
+def grid(
+    mdp: TabularMDP, policy: NDArray[Any] | None = None, value: NDArray[Any] | None = None
+) -> Any:
     """Value and policy on a grid world, with arrows.
 
     Args:
@@ -249,7 +251,7 @@ def _label(mdp: TabularMDP, s: int, a: int, t: int, p: float) -> str:
     return (f"{p:.2g}" if p < 1 else "") + (f"  r={r:,.6g}" if r else "")
 
 
-def _arrow(axis: Any, at: NDArray, s: int, t: int, a: int, text: str) -> None:
+def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> None:
     """A curved arrow from s to t, or a loop at s; each action has its own bend."""
     colour = COLOURS[a % len(COLOURS)]
     style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 15, "shrinkB": 15}

@@ -134,7 +134,7 @@ def prepare(
     return Run(agent, world, mdp, task, episodes, seed)
 
 
-def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     if "world" in meta:
         world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
@@ -149,7 +149,7 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     return run.unpack(arrays, meta)
 
 
-def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
+def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 

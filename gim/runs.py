@@ -109,7 +109,7 @@ class Run:
         return self.mdp.score(self.returns)
 
     @property
-    def policy(self) -> NDArray | None:
+    def policy(self) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return self.agent.policy(self.memory)
 
@@ -244,7 +244,7 @@ class Run:
         """Save the run, finished or paused, to one file; `gim.load` reads it again."""
         files.save(path, "run", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
@@ -271,9 +271,9 @@ class Run:
         if self.task.prior is not None:
             packed, meta["prior"] = self.task.prior.pack()
             arrays |= {f"prior.{key}": value for key, value in packed.items()}
-        return arrays, meta
+        return files.Packed(arrays, meta)
 
-    def unpack(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+    def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         """Put a packed state into this run, which was made for the same agent and world."""
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

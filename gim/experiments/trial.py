@@ -106,7 +106,7 @@ class Result:
     """
 
     columns: dict[str, Any]
-    curves: dict[str, NDArray]
+    curves: dict[str, NDArray[Any]]
 
     def of(self, trial: Trial) -> Result:
         """The same under the words of this trial, whose digest must be equal."""
@@ -117,12 +117,12 @@ class Result:
         kept = {k: repr(v) for k, v in self.columns.items() if k not in MACHINE}
         return kept | {f"curve {k}": v.tobytes() for k, v in self.curves.items()}
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON that `unpack` turns into the same result."""
         return dict(self.curves), dict(self.columns)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> Result:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Result:
         """The inverse of `pack`."""
         return cls(dict(meta), dict(arrays))
 

@@ -72,18 +72,18 @@ class LearnedModel(TabularMDP):
         """Save to one file, which `gim.load` reads."""
         files.save(path, "model", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same model."""
         arrays, meta = super().pack()
-        return arrays | self._behind(), meta
+        return files.Packed(arrays | self._behind(), meta)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> LearnedModel:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> LearnedModel:
         """The inverse of `pack`."""
         return super().unpack(arrays, meta)  # type: ignore[return-value]
 
     def _arguments(self) -> dict[str, Any]:
         return super()._arguments() | self._behind()
 
-    def _behind(self) -> dict[str, NDArray]:
+    def _behind(self) -> dict[str, NDArray[Any]]:
         return {"visits": self.visits, "known": self.known, "supported": self.supported}

@@ -75,7 +75,7 @@ def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Fl
     )
 
 
-def _check_shape(what: str, pi: NDArray, one: tuple[int, ...], horizon: int | None) -> None:
+def _check_shape(what: str, pi: NDArray[Any], one: tuple[int, ...], horizon: int | None) -> None:
     fits = [one] if horizon is None else [one, (horizon, *one)]
     if pi.shape not in fits:
         wanted = " or ".join(map(str, fits))

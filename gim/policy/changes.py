@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.arguments import whole
-from gim.files import LIMIT
+from gim.files import LIMIT, Packed
 from gim.names import Names
 
 Ints = NDArray[np.int64]
@@ -74,7 +74,7 @@ def _check(given: Changes, S: int, H: int) -> None:
         raise ValueError("states must stand in order, each with rising steps that begin at 0")
 
 
-def packed(given: Changes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+def packed(given: Changes) -> Packed:
     """Arrays, in small types, and JSON."""
     arrays: dict[str, NDArray[Any]] = {"rows": _small(given.rows)}
     if given.steps is not None:
@@ -82,7 +82,7 @@ def packed(given: Changes) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
     if given.seen is not None:
         arrays["seen"] = given.seen
     names = {"states": given.states.to_json(), "actions": given.actions.to_json()}
-    return arrays, names | {"steps": given.steps}
+    return Packed(arrays, names | {"steps": given.steps})
 
 
 def unpacked(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Changes:

@@ -151,7 +151,7 @@ class Policy:
         """Write JSON, which `gim.load` reads; see `gim.policy.json_file`."""
         _write(path, write_json(self._changes()))
 
-    def pack(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same policy."""
         return packed(self._changes())
 
