@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +20,10 @@ from gim.planners import Model
 from gim.planning import backward_induction
 from gim.policy import Policy
 
+Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
 
-def best_policy(agent: Agent, memory: Any, task: Task, world: Any) -> Policy:
+
+def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
     """The policy to deploy of an agent with this memory, in the names of the world."""
     model = agent.model(memory, task)
     found = agent.greedy(memory, task) if model is None else planned(model)
@@ -44,8 +47,8 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     return backward_induction(Model(model.transitions, rewards, playable, model.horizon)).policy
 
 
-def named(array: NDArray[Any], world: Any) -> Policy:
-    """A policy in the names of a world, which is a `TabularMDP` or a Gymnasium environment."""
+def named(array: NDArray[Any], world: Built) -> Policy:
+    """A policy in the names of a world."""
     if isinstance(world, TabularMDP):
         states = Names("state", world.S, world.state_labels)
         return Policy(array, states, Names("action", world.A, world.action_labels))

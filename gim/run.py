@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from gim.agent import Agent, Task, agents
 from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
+from gim.deploy import Built
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.runs import Callback, Run, Runs
-from gim.worlds import Built, World, world_of
+from gim.worlds import World, world_of
 
 
 @overload

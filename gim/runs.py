@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
-from gim.deploy import best_policy, named
+from gim.deploy import Built, best_policy, named
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
@@ -64,7 +64,7 @@ class Run:
     def __init__(
         self,
         agent: Agent,
-        world: Any,
+        world: Built,
         mdp: TabularMDP | None,
         task: Task,
         episodes: int,

@@ -12,18 +12,17 @@ from __future__ import annotations
 
 import difflib
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 
 from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
+from gim.deploy import Built
 from gim.envs import tasks
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
 
-Built = TabularMDP | gymnasium.Env[Any, Any]
 World = Built | str | Path  # what stands for a world: see `world_of`
 
 

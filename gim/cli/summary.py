@@ -65,7 +65,11 @@ def curve(returns: Any, mdp: TabularMDP | None) -> str:
 
 def world_name(run: Run) -> str:
     """The world's name and its sizes."""
-    name = run.world.name if isinstance(run.world, TabularMDP) else run.world.spec.id
+    if isinstance(run.world, TabularMDP):
+        name = run.world.name
+    else:
+        spec = run.world.spec
+        name = type(run.world.unwrapped).__name__ if spec is None else spec.id
     return f"{name} (S={run.task.S}, A={run.task.A}, H={run.task.H})"
 
 
