@@ -48,7 +48,7 @@ class Names:
         self.labels = labels_of(f"{kind} labels", labels, n)
         if variables is None and self.labels and _alike(self.labels):
             variables, self.labels = self.labels, None
-        if self.labels == tuple(range(n)):
+        if self.labels is not None and self.labels == tuple(range(n)):
             self.labels = None
         self.variables, self.names = self._checked(variables, names)
 
@@ -77,6 +77,8 @@ class Names:
         try:
             k = self._numbers.get(thing)
         except TypeError:  # an array, a list, a mapping
+            k = None
+        if k is None and self._numbers:
             if isinstance(thing, Mapping) and self.names and set(self.names) <= set(thing):
                 thing = [thing[name] for name in self.names]
             k = self._numbers.get(label_of(thing))
@@ -145,7 +147,7 @@ class Names:
 def label_of(given: Any) -> Hashable:
     """A label as it is kept: numpy's numbers as Python's, lists as tuples, the rest as it is.
 
-    What cannot be looked up (a set, say) becomes text.
+    What cannot be looked up (a set, or NaN, which equals nothing) becomes text.
     """
     if isinstance(given, (np.generic, np.ndarray)):
         given = given.tolist()
@@ -155,7 +157,7 @@ def label_of(given: Any) -> Hashable:
         hash(given)
     except TypeError:
         return str(given)
-    return given
+    return given if given == given else str(given)
 
 
 def labels_of(name: str, given: Sequence[Any] | None, n: int) -> tuple[Hashable, ...] | None:
@@ -176,7 +178,9 @@ def plain(label: Hashable) -> Any:
     """A label as JSON holds it: text, a number, true, false, null, or a list of such; else text."""
     if isinstance(label, tuple):
         return [plain(part) for part in label]
-    for kind in (str, bool, int, float):
+    if isinstance(label, str):
+        return str.__str__(label)  # of an enumeration, too, what it stands for
+    for kind in (bool, int, float):
         if isinstance(label, kind):
             return kind(label)
     return None if label is None else str(label)

@@ -98,6 +98,7 @@ class Cell(enum.Enum):
         ([(0, 1), (1, 0)], [0, 1]),  # no label is a number: numbers are numbers
         ([("a", (1, 2)), ("b", (1, 2))], [("a", (1, 2)), ("b", (1, 2))]),
         ([Cell.LEFT, Cell.RIGHT], [Cell.LEFT, Cell.RIGHT]),
+        ([float("nan"), 1.0], [np.float64("nan"), 1]),
         (range(2), [0, 1]),
         (range(1, 3), [1, 2]),
         (None, [0, np.uint8(1)]),
@@ -226,7 +227,8 @@ def test_table_names_changes_by_the_step_from_which_they_hold():
 def test_every_form_comes_back_from_every_file(form, ending, tmp_path):
     array = FORMS[form]
     actions = Names("action", 3, variables=[(0, "x"), (1, "y"), (2, "z")], names=["n", "m"])
-    for states in (None, ["a", "b", "c"], [(0, 0.5), (1, 1.5), (2, -0.5)]):
+    both = Names("state", 3, ["a", "b", "c"], [(0, 1)] * 3, ["share of it", "step of 2, =x"])
+    for states in (None, ["a", "b", "c"], [(0, 0.5), (1, 1.5), (2, -0.5)], both):
         for named in (actions, ["left", "right", "never played"], 3):
             for seen in (None, [True, False, True]):
                 policy = Policy(array, states, named, seen=seen)
@@ -358,6 +360,7 @@ CSV = {
     "state,step of 3,action of 2\n0,0,0\n0,3,1\n": "a step beyond 0 to 2",
     "state,step of 3,action of 2\n0,0,0\n0,-1,1\n": "a step beyond 0 to 2",
     "state,step of 1000000000000,action of 2\n0,0,0\n": "the limit is",
+    "state,action of 1000000000000,probability\n0,0,1\n": "the limit is",
     "state,action of 2,probability\n0,0,0.5\n": r"policy\[0\] sums to 0.5, not 1",
     "state,action of 2,probability\n0,0,0.5\n0,0,0.5\n": "line 3 says the same action again",
     "state,action of 2,probability\n0,0,x\n": "line 2: could not convert",
@@ -381,6 +384,8 @@ ENTRIES = {  # what is wrong with a policy of one state and two actions
     '"policy": [{"x": 1}]': r"policy\[0\] must be probabilities by action",
     '"policy": [{"0": "x"}]': r"policy\[0\] must be probabilities by action",
     '"policy": ["a"]': r"an action of policy\[0\] = 'a'",
+    '"actions": 1000000000000, "policy": [{"0": 1}]': "the limit is",
+    '"policy": [0], "steps": 1000000000000': "the limit is",
     '"policy": [0], "unseen": [1]': "unseen = 1",
     '"policy": [0], "unseen": 0': "unseen = None",
     '"policy": [0], "states": [{}]': "labels of states must be a list",
@@ -433,7 +438,8 @@ def test_a_damaged_file_is_refused(tmp_path):
         files.save(tmp_path / "p.npz", "policy", arrays | change, meta)
         with pytest.raises(ValueError, match=says):
             gim.load(tmp_path / "p.npz")
-    for change in ({"steps": 10**12}, {"steps": "x"}, {"states": 0}, {"actions": []}):
+    huge = ({"steps": 10**12}, {"states": 10**12})
+    for change in (*huge, {"steps": "x"}, {"states": 0}, {"actions": []}, {"states": 4}):
         files.save(tmp_path / "p.npz", "policy", arrays, meta | change)
         with pytest.raises(ValueError, match=r"p\.npz"):
             gim.load(tmp_path / "p.npz")

@@ -43,8 +43,11 @@ class LearnedModel(TabularMDP):
 
     def _stays(self) -> NDArray[np.bool_]:
         """Which pairs lead to where they are with certainty, [S, A]."""
+        if not self.sparse:
+            return np.einsum("sas->sa", self.transitions) == 1.0
         pairs = np.arange(self.S * self.A)
-        return np.asarray(self.rows()[pairs, pairs // self.A] == 1.0).reshape(self.S, self.A)
+        here = self.transitions[pairs, pairs // self.A]
+        return np.asarray(here == 1.0).reshape(self.S, self.A)
 
     def compare(self, truth: TabularMDP) -> dict[str, Any]:
         """How far it is from the truth.

@@ -47,12 +47,7 @@ def changes_of(array: Array, states: Names, actions: Names, seen: Bools | None) 
 def array_of(given: Changes, limit: int = LIMIT) -> Array:
     """From changes to [S], [H, S], [S, A] or [H, S, A], which may take `limit` bytes."""
     S, H = given.states.n, given.steps or 1
-    row = 8 * max(1, given.rows[0].size if len(given.rows) else 0)
-    if S * H * row > limit:
-        raise ValueError(
-            f"{S} states and {H} steps need {S * H * row} bytes, the limit is {limit}: if you "
-            "trust it, raise the limit"
-        )
+    afford(S * H * (given.actions.n if given.rows.ndim == 2 else 1), limit)
     _check(given, S, H)
     begins = np.zeros((S, H), np.int64)
     begins[given.state, given.step] = 1
@@ -61,9 +56,18 @@ def array_of(given: Changes, limit: int = LIMIT) -> Array:
     return array if given.steps is not None else array[0]
 
 
+def afford(numbers: int, limit: int) -> None:
+    """Raise if so many numbers take more than `limit` bytes: before any memory is taken."""
+    if 8 * numbers > limit:
+        raise ValueError(
+            f"it asks for {8 * numbers} bytes, the limit is {limit}: if you trust it, raise the "
+            "limit"
+        )
+
+
 def _check(given: Changes, S: int, H: int) -> None:
     state, step = given.state, given.step
-    if not (state.shape == step.shape == given.rows.shape[:1]) or state.size < S:
+    if not (state.shape == step.shape == given.rows.shape[:1]) or state.size < max(S, 1):
         raise ValueError(f"{S} states need a row each at the least")
     for name, numbers, high in (("state", state, S), ("step", step, H)):
         if numbers.min() < 0 or numbers.max() >= high:
@@ -89,7 +93,7 @@ def unpacked(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Changes:
     """The inverse of `packed`."""
     states, actions = (Names.from_json(kind, meta[f"{kind}s"]) for kind in ("state", "action"))
     steps, rows = steps_of(meta["steps"]), arrays["rows"]
-    state, step = np.arange(states.n), np.zeros(states.n, np.int64)
+    state, step = np.arange(len(rows)), np.zeros(len(rows), np.int64)
     if steps is not None:
         state, step = (arrays[name].astype(np.int64) for name in ("state", "step"))
     rows = rows.astype(np.int64 if rows.dtype.kind in "iu" else np.float64)

@@ -26,8 +26,9 @@ from typing import Any
 
 import numpy as np
 
+from gim.files import LIMIT
 from gim.names import Names, label_of, plain
-from gim.policy.changes import Changes, steps_of
+from gim.policy.changes import Changes, afford, steps_of
 
 RISKY = ("=", "+", "-", "@", "\t", "\r", "'", "[")  # how a cell may begin that is no plain text
 WHOLE = re.compile(r"-?\d{1,4000}")
@@ -59,8 +60,8 @@ def write_csv(given: Changes) -> str:
     return text.getvalue()
 
 
-def read_csv(text: str) -> Changes:
-    """The inverse of `write_csv`."""
+def read_csv(text: str, limit: int = LIMIT) -> Changes:
+    """The inverse of `write_csv`; `limit` is the bytes that it may ask for."""
     lines = csv.reader(io.StringIO(text, newline=""), strict=True)
     usual = csv.field_size_limit(len(text))  # the head may list thousands of actions
     try:
@@ -74,6 +75,7 @@ def read_csv(text: str) -> Changes:
         raise ValueError(
             "there is no line below the head: a policy has one for each state at least"
         )
+    afford(len(rows) * (head.actions.n if head.drawn else 1), limit)
     return _changes(head, rows)
 
 
@@ -119,7 +121,8 @@ class _Head:
         self.cells = cells
         names = [name for name in cells if name.startswith("state.")]
         self.names = [name.removeprefix("state.") for name in names]
-        given = {name.partition(" of ")[0]: name.partition(" of ")[2] for name in cells}
+        parts = ((c, "", "") if c in names else c.partition(" of ") for c in cells)
+        given = {name: more for name, _, more in parts}
         wanted = ["state", *names, "step", "action", "probability", "seen"]
         wanted = [name for name in wanted if name in given]
         if list(given) != wanted or len(given) < len(cells) or not {"state", "action"} <= {*given}:

@@ -22,8 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.arguments import as_whole, whole
+from gim.files import LIMIT
 from gim.names import Names
-from gim.policy.changes import Changes, steps_of
+from gim.policy.changes import Changes, afford, steps_of
 
 FORMAT = 1
 
@@ -44,8 +45,8 @@ def write_json(given: Changes) -> str:
     return json.dumps(head)[:-1] + ',\n"policy": [\n' + ",\n".join(lines) + "\n]}\n"
 
 
-def read_json(text: str) -> Changes:
-    """The inverse of `write_json`."""
+def read_json(text: str, limit: int = LIMIT) -> Changes:
+    """The inverse of `write_json`; `limit` is the bytes that it may ask for."""
     try:
         given = json.loads(text)
     except RecursionError:
@@ -71,7 +72,7 @@ def read_json(text: str) -> Changes:
         seen = np.ones(states.n, bool)
         for number in given["unseen"] if isinstance(given["unseen"], list) else [None]:
             seen[whole("unseen", number, 0, states.n - 1)] = False
-    found = _rows(rows, state, actions)
+    found = _rows(rows, state, actions, limit)
     return Changes(states, actions, steps, np.array(state), np.array(step), found, seen)
 
 
@@ -82,7 +83,7 @@ def _row(row: Any) -> Any:
     return {str(a): float(row[a]) for a in np.flatnonzero(row).tolist()}
 
 
-def _rows(rows: list[Any], state: list[int], actions: Names) -> NDArray[Any]:
+def _rows(rows: list[Any], state: list[int], actions: Names, limit: int) -> NDArray[Any]:
     """Actions [n], or probabilities [n, A]; all rows are of one kind."""
     if not any(isinstance(row, dict) for row in rows):
         checked = [
@@ -90,6 +91,7 @@ def _rows(rows: list[Any], state: list[int], actions: Names) -> NDArray[Any]:
             for s, row in zip(state, rows, strict=True)
         ]
         return np.array(checked, np.int64)
+    afford(len(rows) * actions.n, limit)
     found = np.zeros((len(rows), actions.n))
     for i, (s, row) in enumerate(zip(state, rows, strict=True)):
         for key, chance in row.items() if isinstance(row, dict) else [(None, None)]:

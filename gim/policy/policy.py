@@ -190,7 +190,7 @@ def read_text(path: str | Path, limit: int = files.LIMIT) -> Policy:
         with path.open(encoding="utf-8-sig", newline="") as lines:
             text = lines.read()
         read = read_json if text.lstrip().startswith("{") else read_csv
-        return Policy.of(read(text), limit)
+        return Policy.of(read(text, limit), limit)
     except ValueError as problem:
         raise ValueError(f"{path} is no policy: {problem}") from None
 
