@@ -156,7 +156,9 @@ def test_a_state_never_seen_is_an_error():
     for ask in (lambda: policy("b"), lambda: policy.index(1)):
         with pytest.raises(ValueError, match="state 'b' was never seen"):
             ask()
-    assert "(never seen)" in policy.table().splitlines()[3]
+    assert policy.table().splitlines()[3].endswith(" (never seen)")
+    timed = Policy(ACTIONS, ["a", "b", "c"], seen=[False, True, True])
+    assert timed.table().splitlines()[2].endswith(" (never seen)")
 
 
 @pytest.mark.parametrize(

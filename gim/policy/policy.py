@@ -128,9 +128,10 @@ class Policy:
         timed = len(given.rows) > len(said)
         lines = []
         for s, parts in enumerate(said):
-            first = parts[0][1] if self.seen is None or self.seen[s] else "(never seen)"
             several = ", ".join(f"{text} ({h})" for h, text in parts)
-            lines.append([str(self.states[s]), several if len(parts) > 1 else first])
+            what = several if len(parts) > 1 else parts[0][1]
+            known = self.seen is None or self.seen[s]
+            lines.append([str(self.states[s]), what if known else "(never seen)"])
         return table(lines, ["state", "action (from step)" if timed else "action"])
 
     def _text(self, row: Any) -> str:
