@@ -24,8 +24,49 @@ from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
+from gim.policy import Policy
 from gim.run import run
 from gim.runs import Interrupted, Report, Run, Runs
 from gim.variables import Variables
+from gim.worlds import World
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "GIM",
+    "MBIEEB",
+    "PSRL",
+    "UCBVI",
+    "Agent",
+    "Analogist",
+    "Analogy",
+    "ByCompletion",
+    "Certificate",
+    "DelayedQLearning",
+    "DoubleQLearning",
+    "Interrupted",
+    "LearnedModel",
+    "Optimal",
+    "Plan",
+    "Policy",
+    "QLearning",
+    "RMax",
+    "Random",
+    "Report",
+    "Run",
+    "Runs",
+    "TabularMDP",
+    "TwoPhase",
+    "Variables",
+    "World",
+    "certify",
+    "completion",
+    "from_gymnasium",
+    "from_outcomes",
+    "from_step",
+    "load",
+    "make",
+    "plan",
+    "run",
+    "theory",
+]

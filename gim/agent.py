@@ -124,9 +124,16 @@ class Agent(Params):
         """What was seen and inferred (`gim.inference.belief`), where the agent counts."""
         return None
 
-    def policy(self, memory: Any) -> NDArray | None:
+    def policy(self, memory: Any) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return None
+
+    def greedy(self, memory: Any, task: Task) -> NDArray[Any] | None:
+        """The policy to deploy of an agent that learns no model, in the forms of `policy`.
+
+        For one that learns values it is the greedy policy. By default it is the policy in force.
+        """
+        return self.policy(memory)
 
     def model(self, memory: Any, task: Task) -> LearnedModel | None:
         """The model learned so far, where the agent learns one."""

@@ -60,7 +60,7 @@ def columns_of(given: Any) -> tuple[list[str] | None, list[Any]]:
     return names, [list(column) for column in zip(*rows, strict=True)]
 
 
-def _of_array(given: NDArray) -> tuple[list[str] | None, list[Any]]:
+def _of_array(given: NDArray[Any]) -> tuple[list[str] | None, list[Any]]:
     if given.dtype.names:
         return list(given.dtype.names), [given[name] for name in given.dtype.names]
     if given.ndim not in (1, 2) or given.size == 0:
@@ -200,7 +200,7 @@ def saved(levels: Levels) -> Any:
     return texts
 
 
-def _plain(values: Any) -> NDArray:
+def _plain(values: Any) -> NDArray[Any]:
     """An array of bool, int64, float64, or of objects where it is anything else."""
     array = np.asarray(values) if hasattr(values, "dtype") else None
     if array is None or array.dtype.kind not in "biuf":
@@ -216,7 +216,7 @@ def _plain(values: Any) -> NDArray:
     return array
 
 
-def _objects(values: Any) -> NDArray:
+def _objects(values: Any) -> NDArray[Any]:
     """An array of these objects; of bool or numbers if all of them are."""
     items = [value.item() if isinstance(value, np.generic) else value for value in values]
     array = np.fromiter(items, object, len(items))
@@ -230,7 +230,7 @@ def _objects(values: Any) -> NDArray:
     return array
 
 
-def _spaced(array: NDArray) -> tuple[Ints, Levels]:
+def _spaced(array: NDArray[Any]) -> tuple[Ints, Levels]:
     """Codes that keep the distances of numbers: 2, 4 and 8 become 0, 1 and 3."""
     found, ranks = np.unique(array, return_inverse=True)
     ranks = ranks.astype(np.int64)

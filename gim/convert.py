@@ -223,7 +223,7 @@ def _unlabelled(rows: list[Any], options: dict[str, Any]) -> tuple[list[Any], di
     return rows, options
 
 
-def _columns(outcomes: Any) -> tuple[NDArray, ...]:
+def _columns(outcomes: Any) -> tuple[NDArray[Any], ...]:
     """The five columns of a list of outcomes, checked."""
     rows = outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
     try:
@@ -245,7 +245,9 @@ def _columns(outcomes: Any) -> tuple[NDArray, ...]:
     return s, a, t, table[:, 3], table[:, 4]
 
 
-def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray, ...]:
+def _merged(
+    pair: NDArray[Any], t: NDArray[Any], p: NDArray[Any], r: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     """Outcomes with the same (s, a, s') as one: their probability, their expected reward."""
     order = np.lexsort((t, pair))
     pair, t, p, r = pair[order], t[order], p[order], r[order]
@@ -260,7 +262,7 @@ def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray,
     return pair[first], t[first], total, r
 
 
-def _count(name: str, what: str, given: int | None, met: NDArray) -> int:
+def _count(name: str, what: str, given: int | None, met: NDArray[Any]) -> int:
     n = int(met.max()) + 1
     if given is None:
         return n

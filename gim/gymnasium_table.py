@@ -88,7 +88,7 @@ def read_table(name: str, env: Any) -> tuple[NDArray[np.float64], NDArray[np.boo
 
 
 def endings(
-    outcomes: NDArray, ended: NDArray[np.bool_], start: NDArray
+    outcomes: NDArray[Any], ended: NDArray[np.bool_], start: NDArray[Any]
 ) -> tuple[NDArray[np.bool_], bool]:
     """Which states are terminal [S], and whether an extra one is needed for the end."""
     s, t = outcomes[:, 0].astype(int), outcomes[:, 2].astype(int)

@@ -49,7 +49,7 @@ def streams(seed: int) -> Streams:
     """Split one seed into separate streams for world, agent and thinking.
 
     The world's stream is seeded by a number, because that is all that `env.reset(seed=...)` takes:
-    compiled and stepwise runs then draw the same bits. 32 bits, since many environments take no
+    compiled and stepwise runs then agree bit for bit. 32 bits, since many environments take no
     more.
     """
     for_world, for_agent, for_thinking = np.random.SeedSequence(seed).spawn(3)
@@ -158,7 +158,7 @@ class _Driver:
         self._on: tuple[Any, ...] = (None, None, None)  # what is being played on
         self._playing: Iterator[int] = iter(())
 
-    def _player(self, memory: Any, clock: Clock, returns: NDArray) -> Iterator[int]:
+    def _player(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         """The generator for these; a new one where they are not those of the last call."""
         if self._on[0] is not memory or self._on[1] is not clock or self._on[2] is not returns:
             self._leave()
@@ -166,7 +166,7 @@ class _Driver:
             self._playing = self._enter(*self._on)
         return self._playing
 
-    def _enter(self, memory: Any, clock: Clock, returns: NDArray) -> Iterator[int]:
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         raise NotImplementedError
 
     def _stop(self) -> None:
@@ -191,13 +191,13 @@ class Compiled(_Driver):
         self.world, self.random = mdp.world, random
         self._budget = np.zeros(1, np.int64)
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play on; see `interact`."""
         playing = self._player(memory, clock, returns)
         self._budget[0] = budget
         return next(playing)
 
-    def _enter(self, memory: Any, clock: Clock, returns: NDArray) -> Iterator[int]:
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         random = self.random
         world = (self.world, memory, clock, returns)
         return self.play(*world, random.world, random.agent, self._budget)
@@ -229,7 +229,7 @@ class Stepwise(_Driver):
         self.actions = numbering_of("action_space", env.action_space)
         self.seed: int | None = random.world_seed  # for the first reset only
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play until the agent wakes, or an episode is over and the budget spent."""
         playing, now, wake = self._player(memory, clock, returns), clock.now, 0
         last = now[STEPS] + budget
@@ -281,7 +281,7 @@ class Stepwise(_Driver):
         space = self.env.observation_space
         return ValueError(f"{where} returned state {observation!r}, which is not in {space}")
 
-    def _enter(self, memory: Any, clock: Clock, returns: NDArray) -> Iterator[int]:
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         self._news[0], self._news[2] = 0, self.actions.n
         rng = self.random.agent
         return self.play(memory, clock, returns, self._news, self._paid, rng)

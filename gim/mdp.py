@@ -12,7 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from gim import files, planning, validation
-from gim.sampling import World, make_world
+from gim.arguments import whole
+from gim.names import labels_of, plain
+from gim.sampling import AliasTables, make_world
 from gim.variables import Variables, variables_of
 
 Floats = NDArray[np.float64]
@@ -32,7 +34,7 @@ class TabularMDP:
         terminal: states (indices or a mask) that end an episode: absorbing, reward 0.
         available: [S, A] bool; a pair that is not available exists for no one.
         noise: standard deviation of a Gaussian on each reward, a number or [S, A].
-        state_labels, action_labels: names for tables and pictures.
+        state_labels, action_labels: what states and actions are called: texts, numbers, tuples.
         variables: what states are made of (see `gim.Variables`): a mapping of names to values [S],
             an array [S, k], or `Variables`; "auto" takes them from labels that are tuples or
             numbers, None withholds them.
@@ -71,7 +73,7 @@ class TabularMDP:
         P, S, A = validation.transitions_of(transitions, axes)
         r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
-        self.horizon = _horizon(horizon)
+        self.horizon = whole("horizon", horizon, low=1)
         self.discount = _discount(discount)
         self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
         self.available = validation.available_of(available, self.terminal, A)  # [S, A]
@@ -89,8 +91,8 @@ class TabularMDP:
             self.rewards_next = validation.payments(by_next, self.transitions, self.terminal)
         self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
         self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
-        self.state_labels = validation.labels_of("state_labels", state_labels, S)
-        self.action_labels = validation.labels_of("action_labels", action_labels, A)
+        self.state_labels = labels_of("state_labels", state_labels, S)
+        self.action_labels = labels_of("action_labels", action_labels, A)
         self.variables = variables_of("state", variables, state_labels, S)
         self.action_variables = variables_of("action", action_variables, action_labels, A)
         self.name = name
@@ -99,7 +101,7 @@ class TabularMDP:
     def _expected(self, r: Floats | None) -> Floats:
         if r is None:
             paid = (self.transitions * self.rewards_next).reshape(self.S * self.A, self.S)
-            # Summed as CSR whatever the storage, so that both give the same bits.
+            # Summed as CSR whatever the storage, so that both agree bit for bit.
             r = np.asarray(sparse.csr_array(paid).sum(axis=1)).reshape(self.S, self.A)
         elif (wrong := self.terminal[:, None] & (r != 0)).any():
             s, a = np.argwhere(wrong)[0]
@@ -128,7 +130,7 @@ class TabularMDP:
         return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> AliasTables:
         """Alias tables for the compiled loop, built once."""
         return make_world(self)
 
@@ -164,15 +166,15 @@ class TabularMDP:
         """The optimal plan: over the horizon, or discounted if a discount is given."""
         return planning.plan(self, discount=discount, **options)
 
-    def value(self, policy: NDArray, discount: float | None = None) -> Floats:
+    def value(self, policy: ArrayLike, discount: float | None = None) -> Floats:
         """Value of a policy: [H, S] over the horizon, [S] discounted."""
         return planning.evaluate(self, policy, discount=discount)
 
-    def policy_return(self, policy: NDArray) -> float:
+    def policy_return(self, policy: ArrayLike) -> float:
         """Expected reward of a whole episode under a policy."""
         return float(self.start @ self.value(policy)[0])
 
-    def average_reward(self, policy: NDArray) -> float:
+    def average_reward(self, policy: ArrayLike) -> float:
         """V of the paper: the expected average reward over the horizon."""
         return self.policy_return(policy) / self.horizon
 
@@ -192,7 +194,7 @@ class TabularMDP:
         """Probabilities [S, A], equal over the available actions."""
         return self.available / self.available.sum(axis=1, keepdims=True)
 
-    def expected_visits(self, policy: NDArray) -> Floats:
+    def expected_visits(self, policy: ArrayLike) -> Floats:
         """Expected visits of each pair at each step of an episode, [H, S, A]."""
         return planning.expected_visits(self, policy)
 
@@ -227,7 +229,7 @@ class TabularMDP:
         return from_outcomes(outcomes, **options)
 
     def to_gymnasium(self, render_mode: str | None = None) -> Any:
-        """This MDP as a Gymnasium environment; it draws the same bits as the compiled loop."""
+        """This MDP as a Gymnasium environment; it agrees with the compiled loop bit for bit."""
         from gim.envs.tabular import TabularEnv
 
         return TabularEnv(self, render_mode=render_mode)
@@ -236,9 +238,9 @@ class TabularMDP:
         """Save to one file, which `gim.load` reads."""
         files.save(path, "mdp", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same MDP."""
-        arrays: dict[str, NDArray] = {
+        arrays: dict[str, NDArray[Any]] = {
             "start": self.start,
             "terminal": self.terminal,
             "available": self.available,
@@ -254,17 +256,19 @@ class TabularMDP:
                 arrays[name] = table
         if self.noise is not None:
             arrays["noise"] = self.noise
-        names = ("horizon", "discount", "state_labels", "action_labels", "name", "info")
-        meta = {key: getattr(self, key) for key in names}
+        meta = {key: getattr(self, key) for key in ("horizon", "discount", "name", "info")}
+        for key in ("state_labels", "action_labels"):
+            labels = getattr(self, key)
+            meta[key] = None if labels is None else [plain(label) for label in labels]
         for name in DESCRIPTIONS:
             described: Variables | None = getattr(self, name)
             meta[name] = None
             if described is not None:
                 arrays[f"{name}.codes"], meta[name] = described.pack()
-        return arrays, meta
+        return files.Packed(arrays, meta)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> TabularMDP:
         """The inverse of `pack`."""
         given: dict[str, Any] = dict(meta)
         shape = (arrays["available"].size, arrays["available"].shape[0])
@@ -288,19 +292,13 @@ class TabularMDP:
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
 
 
-def _horizon(given: Any) -> int:
-    if isinstance(given, bool) or int(given) != given or given < 1:
-        raise ValueError(f"horizon = {given!r}: an episode has a whole number of steps, 1 or more")
-    return int(given)
-
-
 def _discount(given: float | None) -> float | None:
     if given is not None and not 0 <= given <= 1:
         raise ValueError(f"discount = {given!r}: must be from 0 to 1")
     return None if given is None else float(given)
 
 
-def _label(labels: Sequence[str] | None, variables: Variables | None, i: int) -> str:
+def _label(labels: Sequence[Any] | None, variables: Variables | None, i: int) -> str:
     if labels is not None:
-        return labels[i]
+        return str(labels[i])
     return str(i) if variables is None else variables.label(i)

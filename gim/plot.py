@@ -148,7 +148,9 @@ def singular_values(mdp: TabularMDP) -> Any:
 
 
 @looks
-def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None = None) -> Any:
+def grid(
+    mdp: TabularMDP, policy: NDArray[Any] | None = None, value: NDArray[Any] | None = None
+) -> Any:
     """Value and policy on a grid world, with arrows.
 
     Args:
@@ -158,7 +160,7 @@ def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None =
         value: [S]; None: the value of the policy over the horizon.
     """
     cells = mdp.info.get("layout", {}).get("cells")
-    if cells is None or sorted(mdp.action_labels or ()) != sorted(ARROWS):
+    if cells is None or {*map(str, mdp.action_labels or ())} != {*ARROWS}:
         raise ValueError(f"{mdp.name} is no grid: give a task of gridworld")
     policy = mdp.plan().policy if policy is None else np.asarray(policy)
     value = mdp.value(policy)[0] if value is None else np.asarray(value)
@@ -251,7 +253,7 @@ def _label(mdp: TabularMDP, s: int, a: int, t: int, p: float) -> str:
     return (f"{p:.2g}" if p < 1 else "") + (f"  r={r:,.6g}" if r else "")
 
 
-def _arrow(axis: Any, at: NDArray, s: int, t: int, a: int, text: str) -> None:
+def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> None:
     """A curved arrow from s to t, or a loop at s; each action has its own bend."""
     colour = COLOURS[a % len(COLOURS)]
     style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 15, "shrinkB": 15}

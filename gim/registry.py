@@ -25,7 +25,7 @@ from gim.params import describe
 
 
 class Spec(NamedTuple):
-    """A name and its parameters, as read from a word such as ``riverswim:length=10``."""
+    """A name and its parameters, as read from a spec string such as ``riverswim:length=10``."""
 
     name: str
     args: dict[str, Any]
@@ -63,7 +63,7 @@ class Registry:
         return name in self._made
 
     def make(self, word: Any, **more: Any) -> Any:
-        """Build from a word, a `Spec`, or pass on a thing that is built already."""
+        """Build from a name, a spec string or a `Spec`; what is built already is passed on."""
         if isinstance(word, str):
             word = parse(word)
         if not isinstance(word, Spec):
@@ -87,11 +87,11 @@ class Registry:
         raise ValueError(f"{kind} is not a registered {self.kind}: add it with registry.add()")
 
     def write(self, thing: Any) -> str:
-        """The word that builds this thing again: its name and what differs from the defaults."""
+        """The spec string that builds this thing again: its name, and what is not by default."""
         return write(self.name_of(thing), arguments(thing), nested=False)
 
     def check(self, value: Any) -> Any:
-        """As a rule of `gim.params`: words become things."""
+        """As a rule of `gim.params`: names and spec strings become things."""
         return self.make(value) if value is not None else value
 
     def __str__(self) -> str:
@@ -106,7 +106,7 @@ class Registry:
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A hint to end an error message with: the nearest word, or all of them."""
+    """A hint to end an error message with: the nearest name, or all of them."""
     words = sorted(words)
     close = difflib.get_close_matches(word, words, n=1)
     return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(words)}"
@@ -197,4 +197,6 @@ def _word(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (int, float, str)):
         return str(value)
-    raise ValueError(f"{type(value).__name__} cannot be written as a word: register it first")
+    raise ValueError(
+        f"{type(value).__name__} cannot be written in a spec string: register it first"
+    )

@@ -8,13 +8,14 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import gymnasium
-import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
+from gim.arguments import whole
+from gim.deploy import Built
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.loading import load
@@ -22,7 +23,7 @@ from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
 from gim.runs import Callback, Run, Runs
-from gim.worlds import world_of
+from gim.worlds import World, world_of
 
 FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
@@ -31,9 +32,39 @@ FROM_TABLE = (
 REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
 
 
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: None = ...,
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Run: ...
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: Iterable[int],
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Runs: ...
+@overload
+def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
+
+
 def run(
     agent: Agent | str | None = None,
-    world: Any = None,
+    world: World | None = None,
     episodes: int = 5000,
     seed: int = 0,
     callback: Callback | None = None,
@@ -42,13 +73,14 @@ def run(
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
-) -> Any:
+) -> Run | Runs:
     """Let an agent learn in a world.
 
     Args:
-        agent: such as `gim.QLearning(alpha=0.1)`, or the word ``"q_learning:alpha=0.1"``.
+        agent: such as `gim.QLearning(alpha=0.1)`, or its spec string ``"q_learning:alpha=0.1"``.
         world: a `TabularMDP` (compiled), a Gymnasium environment (step by step, unless it shows
-            its table of transitions), or a word.
+            its table of transitions), or a name or spec string such as ``"riverswim:length=10"``;
+            see `gim.worlds`.
         episodes: how many to play.
         seed: fixes every bit of the run.
         callback: called about ten times a second with a `Report`; returning True pauses the run.
@@ -76,7 +108,7 @@ def run(
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
     agent, world = agents.make(agent), world_of(world, horizon, imports=True)
     if not isinstance(agent, Agent):
-        raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
+        raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
         return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
     made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
@@ -85,7 +117,7 @@ def run(
 
 def prepare(
     agent: Agent,
-    world: Any,
+    world: Built,
     episodes: int,
     seed: int = 0,
     horizon: int | None = None,
@@ -97,8 +129,8 @@ def prepare(
 
     With `stepwise` an environment is stepped through even if it shows its table.
     """
-    episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
-    horizon = None if horizon is None else _whole("horizon", horizon, 1)
+    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
+    horizon = None if horizon is None else whole("horizon", horizon, 1)
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         world = world.with_(horizon=horizon)
     told = world if isinstance(world, TabularMDP) else told_by(world, horizon)
@@ -106,7 +138,7 @@ def prepare(
     task = task_of(told) if isinstance(told, TabularMDP) else told
     foreign = not isinstance(world, TabularMDP)
     from_table = foreign and mdp is not None and not stepwise and shows_all(world)
-    if from_table:
+    if from_table and mdp is not None:
         world = mdp
     if prior is not None:
         if (prior.S, prior.A) != (task.S, task.A):
@@ -121,10 +153,10 @@ def prepare(
     return made
 
 
-def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     if "world" in meta:
-        world: Any = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
+        world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
@@ -138,7 +170,7 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     return run.unpack(arrays, meta)
 
 
-def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
+def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
@@ -155,12 +187,6 @@ def task_of(mdp: TabularMDP) -> Task:
         variables=mdp.variables,
         action_variables=mdp.action_variables,
     )
-
-
-def _whole(name: str, value: Any, low: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
-    return int(value)
 
 
 def _warned(run: Run) -> Run:

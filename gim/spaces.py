@@ -68,7 +68,7 @@ class Number(Numbering):
 class Array(Numbering):
     """A space of arrays of whole numbers: `MultiDiscrete`, `MultiBinary` or `Box`."""
 
-    def __init__(self, space: Any, name: str, low: NDArray, sizes: list[int]) -> None:
+    def __init__(self, space: Any, name: str, low: NDArray[Any], sizes: list[int]) -> None:
         self.space, self.low = space, np.asarray(low).astype(np.int64).ravel()
         dot = f"{name}." if name else ""
         ordinal = not isinstance(space, spaces.MultiBinary)
@@ -77,7 +77,7 @@ class Array(Numbering):
             for j, (least, size) in enumerate(zip(self.low, sizes, strict=True))
         ]
         self.met: dict[bytes, int] = {}  # numbers of arrays of the space's own type
-        self.made: dict[int, NDArray] = {}
+        self.made: dict[int, NDArray[Any]] = {}
 
     def encode(self, value: Any) -> int:
         """Checked in full when it is met for the first time."""
@@ -92,7 +92,7 @@ class Array(Numbering):
             number = self.met[key] = self._number(value)
         return number
 
-    def decode(self, number: int) -> NDArray:
+    def decode(self, number: int) -> NDArray[Any]:
         """An array that may be written to."""
         if number not in self.made:
             value = (digits(np.array([number]), self.variables)[0] + self.low).astype(
@@ -190,7 +190,7 @@ def places(variables: list[Variable]) -> NDArray[np.int64]:
     return np.array([1, *sizes[:0:-1]], np.int64).cumprod()[::-1]
 
 
-def digits(numbers: NDArray, variables: list[Variable]) -> NDArray[np.int64]:
+def digits(numbers: NDArray[Any], variables: list[Variable]) -> NDArray[np.int64]:
     """The codes [m, k] of numbers [m] in mixed radix."""
     sizes = np.array([size for _, _, size, _ in variables])
     return numbers[:, None] // places(variables) % sizes

@@ -182,7 +182,8 @@ def test_step_functions_take_any_hashable_state():
 
     mdp = gim.from_step(step, cells, [(0, 1), (1, 0)], start=(1, 1), terminal=[(2, 2)], horizon=9)
     assert mdp.optimal_return() == -2
-    assert mdp.state_labels[4] == "(1, 1)"
+    assert mdp.state_labels[4] == (1, 1)
+    assert mdp.state_label(4) == "(1, 1)"
     assert mdp.variables.names == ("x0", "x1")
     assert mdp.variables.codes.tolist() == [list(cell) for cell in cells]
     assert mdp.action_variables.names == ("a0", "a1")
@@ -397,7 +398,7 @@ def test_a_state_entered_as_terminated_and_not_gets_a_state_for_the_end():
     assert mdp.info["extra_state"] == 2
     assert mdp.S == 3
     assert mdp.terminal.tolist() == [False, False, True]
-    assert mdp.state_labels == ("0", "1", "end")
+    assert mdp.state_labels == (0, 1, "end")
     assert mdp.variables is None
     assert mdp.transitions[0, 0].tolist() == [0, 0.5, 0.5]
     assert mdp.rewards[0].tolist() == [3, 0.5]

@@ -137,16 +137,16 @@ def test_casinoland_as_in_the_facts():
 
 def test_table1_is_the_papers():
     mdp = make("table1")
-    to_2 = mdp.transitions[:, :, mdp.state_labels.index("2")]
+    to_2 = mdp.transitions[:, :, mdp.state_labels.index(2)]
     assert mdp.action_labels == ("up", "down", "left", "right")
-    assert mdp.state_labels == tuple("123456")
+    assert mdp.state_labels == (1, 2, 3, 4, 5, 6)
     table = {
-        "1": [0.2, 0.2, 0, 0.6],
-        "2": [0.6, 0, 0.2, 0.2],
-        "3": [0.2, 0.2, 0.6, 0],
-        "4": [0, 0, 0, 0],
-        "5": [0.6, 0, 0.2, 0.2],
-        "6": [0, 0, 0, 0],
+        1: [0.2, 0.2, 0, 0.6],
+        2: [0.6, 0, 0.2, 0.2],
+        3: [0.2, 0.2, 0.6, 0],
+        4: [0, 0, 0, 0],
+        5: [0.6, 0, 0.2, 0.2],
+        6: [0, 0, 0, 0],
     }
     assert to_2 == pytest.approx(np.array([table[label] for label in mdp.state_labels]), abs=1e-15)
     assert np.linalg.matrix_rank(to_2) == 3

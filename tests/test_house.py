@@ -13,16 +13,16 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "params", "registry", "files", "terminal", "columns"],
-    ["planning"],
+    ["jit", "arguments", "names", "params", "registry", "files", "terminal", "columns"],
+    ["planning", "policy"],
     ["sampling", "validation", "variables"],
     ["mdp"],
     ["model"],
-    ["convert", "gymnasium_table", "policies", "spaces"],
+    ["convert", "gymnasium_table", "planners", "spaces"],
     ["envs", "exploration", "theory"],
     ["interrupts", "agent", "memory"],
     ["inference"],
-    ["loop"],
+    ["loop", "deploy"],
     ["runs"],
     ["loading", "worlds", "gymnasium_task"],
     ["run"],

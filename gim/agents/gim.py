@@ -21,7 +21,7 @@ from gim.model.counts import Known
 from gim.model.dynamics import complete
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
-from gim.policies import Planner
+from gim.planners import Planner
 from gim.registry import did_you_mean
 
 PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments

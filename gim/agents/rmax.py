@@ -37,7 +37,7 @@ from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
 from gim.params import OneOf, Within
-from gim.policies import Model, Planner, best_policy
+from gim.planners import Model, Planner, best_policy
 
 
 class Memory(NamedTuple):

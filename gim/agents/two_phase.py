@@ -24,7 +24,7 @@ from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
 from gim.params import Within
-from gim.policies import Planner
+from gim.planners import Planner
 
 Floats = NDArray[np.float64]
 

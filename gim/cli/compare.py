@@ -5,7 +5,7 @@
 
 A comma before key= belongs to the parameters of an agent, as in rmax:m=40,r_max=1; any other comma
 starts the next agent. All agents play the same seeds; run k of a random task (synthetic, gridworld)
-plays its instance k, unless the word fixes the seed. With --out each finished run is kept: the same
+plays its instance k, unless its seed is given. With --out each finished run is kept: the same
 command goes on where it was stopped, and takes more runs or agents in."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def split_agents(texts: Iterable[str]) -> list[str]:
-    """Words of agents from lists: a comma that is not before key= starts the next agent.
+    """Spec strings of agents from lists: a comma that is not before key= starts the next agent.
 
     Example:
         >>> split_agents(["gim:m=5,completion=als(rank=2,ridge=1),rmax:m=40,r_max=1", "psrl"])

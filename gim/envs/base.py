@@ -8,7 +8,7 @@ To add a task is to write one file in this package::
     ) -> TabularMDP:
         \"\"\"Guess how a coin falls. ...\"\"\"
 
-`gim.make("coin", bias=0.6)`, the word ``coin:bias=0.6`` and `gymnasium.make("gim/Coin-v0",
+`gim.make("coin", bias=0.6)`, the spec string ``coin:bias=0.6`` and `gymnasium.make("gim/Coin-v0",
 bias=0.6)` then build it, and the conformance kit checks it.
 """
 
@@ -32,11 +32,11 @@ F = TypeVar("F", bound=Callable[..., TabularMDP])
 tasks = Registry("task", "gim.envs")
 
 
-def make(word: str, **params: Any) -> TabularMDP:
+def make(spec: str, **params: Any) -> TabularMDP:
     """Build a task by name.
 
     Args:
-        word: a name such as ``riverswim``, or a word such as ``riverswim:length=10``.
+        spec: a name or spec string such as ``riverswim:length=10``.
         params: the task's parameters; `gim envs` lists them.
 
     Example:
@@ -44,14 +44,14 @@ def make(word: str, **params: Any) -> TabularMDP:
         >>> gim.make("riverswim", length=10)
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
-    return tasks.make(word, **params)
+    return tasks.make(spec, **params)
 
 
 def task(gymnasium_id: str) -> Callable[[F], F]:
     """Register a function under its own name, and under this id with Gymnasium.
 
     Its arguments are checked against their annotations at each call, and the MDP that it returns
-    is named by the word that builds it.
+    is named by the spec string that builds it.
     """
 
     def register(function: F) -> F:

@@ -98,7 +98,7 @@ class Picture:
                 _paint(place[size // 8 :], _diamond(size, 0.28), GOAL)
             if self.mdp.terminal[s]:
                 _paint(place, frame, INK)
-            self._label(place, self.labels[s])
+            self._label(place, str(self.labels[s]))
         return image
 
     def _label(self, place: Pixels, label: str) -> None:

@@ -15,12 +15,12 @@ from gim.jit import plain
 from gim.mdp import TabularMDP
 from gim.sampling import TERMINATED, begin, step
 
-# One call from Python costs less without compilation, and draws the same bits.
+# One call from Python costs less without compilation, and agrees bit for bit.
 _begin, _step = plain(begin), plain(step)
 
 
 class TabularEnv(gymnasium.Env[int, int]):
-    """A finite MDP, played step by step; it draws the same bits as the compiled loop.
+    """A finite MDP, played step by step; it agrees with the compiled loop bit for bit.
 
     ## Action Space
     `Discrete(A)`. An action that is not available in the current state is refused; where there are

@@ -162,7 +162,7 @@ def policy_value(run: Run) -> float:
     return run.mdp.policy_return(policy) if run.mdp and policy is not None else math.nan
 
 
-def curves(returns: NDArray[np.float64]) -> dict[str, NDArray]:
+def curves(returns: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Returns [episodes], thinned to at most `POINTS` points.
 
     `episode` is the number of episodes played at each point, `cumulative` the reward of all of

@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gim.arguments import whole
 from gim.experiments.spec import agent_word, instance, is_file
 from gim.experiments.trial import Trial, build
 from gim.registry import did_you_mean, parse, write
@@ -154,10 +155,7 @@ def _seeds(given: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _whole(given: Mapping[str, Any], key: str, default: int, low: int) -> int:
-    value = given.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ValueError(f"{key} = {value!r}: give a whole number, {low} or more")
-    return value
+    return whole(key, given.get(key, default), low)
 
 
 def _text(value: Any, key: str) -> str:

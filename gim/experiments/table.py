@@ -40,7 +40,9 @@ class Results:
         (6, 20)
     """
 
-    def __init__(self, columns: dict[str, NDArray], curves: dict[str, list[NDArray]]) -> None:
+    def __init__(
+        self, columns: dict[str, NDArray[Any]], curves: dict[str, list[NDArray[Any]]]
+    ) -> None:
         self.columns, self.curves = columns, curves
 
     @classmethod
@@ -66,7 +68,7 @@ class Results:
 
     # -- looking
 
-    def column(self, name: str) -> NDArray:
+    def column(self, name: str) -> NDArray[Any]:
         """One column, [runs]."""
         if name not in self.columns:
             raise ValueError(
@@ -86,7 +88,7 @@ class Results:
             )
         return np.stack(self.curves[name])
 
-    def parameter(self, name: str) -> NDArray:
+    def parameter(self, name: str) -> NDArray[Any]:
         """A parameter of the agent, or else of the task, in every run; NaN or "" without one.
 
         Example: ``results.parameter("m")``, ``results.parameter("rank")``.
@@ -177,7 +179,7 @@ class Results:
         return cls(columns, curves)
 
 
-def _column(values: Sequence[Any]) -> NDArray:
+def _column(values: Sequence[Any]) -> NDArray[Any]:
     """An array of one plain kind; None is NaN among numbers and the empty word among spec."""
     kinds = {type(value) for value in values if value is not None}
     if kinds and not kinds <= {bool, int, float, str}:

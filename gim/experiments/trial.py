@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 import gim
 from gim.agent import agents
+from gim.arguments import whole
 from gim.experiments import measures
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import (
@@ -67,10 +68,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         for name, low in (("episodes", 1), ("seed", 0)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < low:
-                raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
-            object.__setattr__(self, name, int(value))
+            object.__setattr__(self, name, whole(name, getattr(self, name), low))
         if self.epsilon is not None:
             if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
@@ -108,7 +106,7 @@ class Result:
     """
 
     columns: dict[str, Any]
-    curves: dict[str, NDArray]
+    curves: dict[str, NDArray[Any]]
 
     def of(self, trial: Trial) -> Result:
         """The same under the words of this trial, whose digest must be equal."""
@@ -119,12 +117,12 @@ class Result:
         kept = {k: repr(v) for k, v in self.columns.items() if k not in MACHINE}
         return kept | {f"curve {k}": v.tobytes() for k, v in self.curves.items()}
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> tuple[dict[str, NDArray[Any]], dict[str, Any]]:
         """Arrays and JSON that `unpack` turns into the same result."""
         return dict(self.curves), dict(self.columns)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> Result:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Result:
         """The inverse of `pack`."""
         return cls(dict(meta), dict(arrays))
 

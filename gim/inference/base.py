@@ -10,8 +10,8 @@ To add one, write one file in this package::
             ...
             return prior_of(q, n0)               # or with r=..., r_n0=...
 
-`gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
-other model-based agent. How prior and counts meet is in `gim.inference.evidence`.
+`gim.UCBVI(infer=Pooled())`, or ``ucbvi:infer=pooled(visits=2)`` as a spec string, then uses it, as
+does any other model-based agent. How prior and counts meet is in `gim.inference.evidence`.
 """
 
 from __future__ import annotations

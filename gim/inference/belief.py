@@ -145,8 +145,12 @@ def estimate(belief: Belief, available: NDArray[np.bool_]) -> tuple[Any, Evidenc
 
 
 def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
-    """The estimate as a model; a pair of which nothing is known stays and pays nothing."""
+    """The estimate as a model; a pair of which nothing is known stays and pays nothing.
+
+    Where rewards are negative it pays the least of them: what was never tried must not look cheap.
+    """
     P, seen = estimate(belief, task.available)
+    least = mean_rewards(seen, 0.0).min(initial=0.0)
     known = new_known(task.available, m, 1.0)
     review(known, belief.counts, belief.terminal)
-    return learned(P, mean_rewards(seen, 0.0), belief.counts, known, task)
+    return learned(P, mean_rewards(seen, least), belief.counts, known, task, seen.n > 0)

@@ -121,7 +121,8 @@ class Certificate:
         loss = "no useful bound" if self.loss_vacuous else f"at most {self.loss:.4g}"
         count, unmet = int(self.inferred.sum()), int(self.unmet.sum())
         if count == 0:
-            return f"every pair was met often enough to speak for itself; loss of the plan: {loss}"
+            enough = "every pair has enough visits of its own; nothing is inferred"
+            return f"{enough}; loss of the plan: {loss}"
         if self.candidate is None:
             return (
                 f"nothing is inferred; {unmet} pairs were never met, and nothing is known of them"
@@ -145,7 +146,7 @@ def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`.
         share: of the inferred pairs for which the bounds shall hold.
-        infer: a `gim.Analogy` or its word; the agent's own unless given, or the default one.
+        infer: a `gim.Analogy` or its spec string; the agent's own unless given, or the default one.
 
     Example:
         >>> import gim

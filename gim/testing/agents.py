@@ -25,11 +25,11 @@ def check_agent(
 ) -> None:
     """Check an agent on small worlds (or on those given).
 
-    The word of the agent builds it again; compiled, plain and stepwise runs agree bit for bit;
-    a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded and
-    resumed ends as one that was not; the policy is valid; no reference is lost or kept.
+    The spec string of the agent builds it again; compiled, plain and stepwise runs agree bit for
+    bit; a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded
+    and resumed ends as one that was not; the policies are valid; no reference is lost or kept.
     """
-    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its word"
+    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its spec string"
     for world in small_worlds() if worlds is None else worlds:
         compiled = prepare(agent, world, episodes, seed).go()
         assert compiled.finished
@@ -105,6 +105,7 @@ def _check_policy(run: Run, world: TabularMDP) -> None:
     if policy is not None:
         world.value(policy)  # raises if the shape is wrong or an action is not available
         assert world.state_label(0) in run.policy_table()
+    world.value(run.best_policy())  # likewise; there always is one
 
 
 def _check_references(agent: Agent, world: TabularMDP) -> None:

@@ -70,8 +70,8 @@ def _error(completed: Floats, truth: Floats) -> float:
 
 def _check_word(method: Any) -> None:
     if type(method) in {completions[name] for name in completions.names()}:
-        word = str(method)
-        assert completions.make(word) == method, f"{word} does not come back from its word"
+        spec = str(method)
+        assert completions.make(spec) == method, f"{spec} does not come back from its spec string"
 
 
 def _check_form(method: Completion, problem: Problem, seed: int) -> None:

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gim.envs import make
 from gim.experiments.claims.parts import Look, greater, longer
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import rho1_vs_rmax, sweep_rho_beta, walks
@@ -14,7 +15,6 @@ from gim.experiments.paper.properties import realised
 from gim.experiments.paper.settings import AUTHORS, FAIR, RMAX, TITLES
 from gim.experiments.spec import instance
 from gim.model.matrices import dynamic_matrices
-from gim.worlds import world_of
 
 
 def fewer_steps(evidence: Evidence, setting: str) -> list[Part]:
@@ -60,7 +60,7 @@ def kappa_below_2(evidence: Evidence, setting: str) -> list[Part]:
     drawn = [realised(instance("synthetic", k), "kappa") for k in seeds]
     parts = [_kappa("Synthetic, rank 2 (best approximation)", np.array(drawn))]
     for task in ("gridworld", "casinoland", "riverswim"):
-        mdp = world_of(task)
+        mdp = make(task)
         matrices = dynamic_matrices(mdp.transitions, mdp.rewards)
         sigma = np.linalg.svd(matrices, compute_uv=False)
         kappas = [row[0] / row[row > 1e-9 * row[0]][-1] for row in sigma if row[0] > 0]

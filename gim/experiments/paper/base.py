@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,7 +35,7 @@ class Experiment:
         """What must be run for it, each trial once."""
         return list(dict.fromkeys(t for cell in self.cells(scale) for t in cell.trials))
 
-    def artefact(self, **parts: list) -> Artefact:
+    def artefact(self, **parts: list[Any]) -> Artefact:
         """The frame of an analysis: key, title and statement."""
         return Artefact(self.key, self.title, self.statement, heading=self.heading, **parts)
 
@@ -52,10 +53,12 @@ class Evidence:
         names = ("task", "agent", "episodes", "seed", "epsilon")
         columns = [results.column(name) for name in names] if len(results) else []
         self._row = {self._key(*row): i for i, row in enumerate(zip(*columns, strict=True))}
-        self._column: dict[str, NDArray] = {}
+        self._column: dict[str, NDArray[Any]] = {}
 
     @staticmethod
-    def _key(task: str, agent: str, episodes: int, seed: int, epsilon: float | None) -> tuple:
+    def _key(
+        task: str, agent: str, episodes: int, seed: int, epsilon: float | None
+    ) -> tuple[Any, ...]:
         known = None if epsilon is None or math.isnan(epsilon) else float(epsilon)
         return str(task), str(agent), int(episodes), int(seed), known
 

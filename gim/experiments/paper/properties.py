@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gim.envs import make
 from gim.experiments.artefact import Figure, Table
 from gim.experiments.paper import settings
 from gim.experiments.paper.base import Evidence
@@ -20,7 +21,6 @@ from gim.experiments.paper.settings import MODEL_BASED, SETTINGS, Cell, Scale
 from gim.experiments.paper.shapes import MEASURES, sweep_figure
 from gim.experiments.paper.thresholds import RANKS
 from gim.experiments.spec import instance
-from gim.worlds import world_of
 
 M = 40
 LOOKED_AT = 5  # instances over which a realised value is taken
@@ -78,7 +78,7 @@ def property_cells(scale: Scale, *names: str) -> list[Cell]:
 @cache
 def realised(word: str, name: str) -> float:
     """What a drawn task has of a property: the median over its matrices."""
-    return float(world_of(word).info["realised"][name]["median"])
+    return float(make(word).info["realised"][name]["median"])
 
 
 def on_axis(name: str, scale: Scale) -> dict[float, float]:
