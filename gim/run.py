@@ -103,6 +103,7 @@ def prepare(
 
 def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
         world: Any = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
@@ -110,7 +111,6 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         world = gymnasium.make(name, **meta["env"]["kwargs"])
-    agent = agents.make(meta["agent"])
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
     run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"], prior)
     return run.unpack(arrays, meta)

@@ -13,7 +13,7 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "params", "registry", "files", "terminal"],
+    ["jit", "params", "plugins", "registry", "files", "terminal"],
     ["planning"],
     ["sampling", "validation"],
     ["mdp"],

@@ -10,23 +10,22 @@ To add one, write one file in this package::
             ...
             return Prior(q, n0, r, r_n0)
 
-`gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
-other model-based agent. How prior and counts meet is in `gim.inference.belief`.
+`gim.UCBVI(infer=Pooled())`, or the spec string ``ucbvi:infer=pooled(visits=2)``, then uses it, as
+does any other model-based agent. How prior and counts meet is in `gim.inference.belief`. One in a
+package of your own is found as well (docs/extending.md); `gim.testing.check_inference` checks it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import snake
 from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 
 Floats = NDArray[np.float64]
 
@@ -52,15 +51,11 @@ class Prior(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Inference(Params):
+class Inference(Registered, registry=inferences):
     """Base of all inferences: the fields are the parameters, a call infers."""
 
     retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
     reuses: ClassVar[bool] = False  # whether it judges a model learned elsewhere by itself
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        inferences.add(name or snake(cls.__name__), cls)
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Predict every pair from the others.
@@ -71,9 +66,6 @@ class Inference(Params):
             rng: the one source of randomness.
         """
         raise TypeError(f"{type(self).__name__} must define __call__(counts, frame, rng)")
-
-    def __str__(self) -> str:
-        return inferences.write(self)
 
 
 def no_prior(S: int, A: int) -> Prior:
