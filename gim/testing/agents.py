@@ -25,11 +25,11 @@ def check_agent(
 ) -> None:
     """Check an agent on small worlds (or on those given).
 
-    The word of the agent builds it again; compiled, plain and stepwise runs agree bit for bit;
+    Its spec string builds it again; compiled, plain and stepwise runs agree bit for bit;
     a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded and
     resumed ends as one that was not; the policy is valid; no reference is lost or kept.
     """
-    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its word"
+    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its spec string"
     for world in small_worlds() if worlds is None else worlds:
         compiled = prepare(agent, world, episodes, seed).go()
         assert compiled.finished
