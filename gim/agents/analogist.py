@@ -30,3 +30,5 @@ class Analogist(UCBVI, name="analogist"):
         float, Within(0), "share by which visits of a pair grow before a plan; 0: each episode"
     ] = 0.1
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = "analogy"
+
+    examples = ("",)

@@ -74,6 +74,14 @@ class GIM(Agent, name="gim"):
         int | None, Within(1, None), "steps that end exploration, whatever is known"
     ] = None
 
+    examples = (
+        "",
+        "m=3,completion=als(rank=2),exploration=curious",
+        "m=3,completion=als(rank=2),exploration=published,rewards=all,rows=clip,worth=none",
+        "m=2,rho=1,exploration=balanced,planner=discounted",
+        "m=2,rho=0.5,infer=analogy,learn_on=true,exploration=active",
+    )
+
     @classmethod
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:
         """The paper's text to the letter; completed rows are projected, so that it is an MDP.
