@@ -104,6 +104,11 @@ def checked(function: F) -> F:
 
 def describe(thing: Any) -> tuple[Parameter, ...]:
     """List the parameters of a class of `Params` or of a `checked` function."""
+    return _described(thing)
+
+
+@functools.cache  # reading annotations takes milliseconds, and every agent that is made asks
+def _described(thing: Any) -> tuple[Parameter, ...]:
     function = inspect.unwrap(thing)
     hints = get_type_hints(function, include_extras=True)
     return tuple(_parameter(name, default, hints.get(name, Any)) for name, default in _of(function))

@@ -101,9 +101,8 @@ class Registry:
 
     def examples(self, name: str) -> list[str]:
         """The spec strings that the conformance kit is to check under this name."""
-        return [
-            f"{name}:{args}" if args else name for args in getattr(self[name], "examples", ("",))
-        ]
+        settings = getattr(self[name], "examples", ("",))
+        return [f"{name}:{args}" if args else name for args in settings]
 
     def make(self, word: Any, **more: Any) -> Any:
         """Build from a word, a `Spec`, or pass on a thing that is built already."""
