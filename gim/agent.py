@@ -19,14 +19,17 @@ To add an agent, write one file in `gim/agents`::
     @dataclass(frozen=True)
     class MyAgent(Agent):                # registered as `my_agent`
         alpha: Annotated[float, Within(0, 1), "step size"] = 0.1
+        examples = ("", "alpha=0.5")     # settings for the conformance kit; "" is the defaults
         act = staticmethod(act)
         learn = staticmethod(learn)
         def start(self, task, rng): return Memory(...)
+
+The registry finds it, as it does one in a package of your own (docs/extending.md);
+`gim.testing.check_agent` checks it.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -39,8 +42,7 @@ from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
 from gim.variables import Variables
 
@@ -99,15 +101,11 @@ class Mind:
 
 
 @dataclass(frozen=True)
-class Agent(Params):
+class Agent(Registered, registry=agents):
     """Base of all agents: the fields are the hyper-parameters, all else is in the memory."""
 
     act: ClassVar[Callable[..., int]]  # (memory, s, h, rng) -> a
     learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> GO_ON, THINK, GROW
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        agents.add(name or snake(cls.__name__), cls)
 
     def start(self, task: Task, rng: np.random.Generator) -> Any:
         """Make the memory: a NamedTuple of arrays (or of such NamedTuples)."""
@@ -138,11 +136,3 @@ class Agent(Params):
     def model(self, memory: Any, task: Task) -> LearnedModel | None:
         """The model learned so far, where the agent learns one."""
         return None
-
-    def __str__(self) -> str:
-        return agents.write(self)
-
-
-def snake(name: str) -> str:
-    """CamelCase to snake_case: QLearning is q_learning."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

@@ -155,6 +155,7 @@ def prepare(
 
 def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
         world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
@@ -163,7 +164,6 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         limit = {"max_episode_steps": meta["horizon"]}
         world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
-    agent = agents.make(meta["agent"])
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved

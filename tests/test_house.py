@@ -13,7 +13,7 @@ FILES = sorted((ROOT / "gim").rglob("*.py"))
 
 # From the foundation up; a module may import from its own level and from those before it.
 LEVELS = [
-    ["jit", "arguments", "names", "params", "registry", "files", "terminal", "columns"],
+    ["jit", "arguments", "names", "params", "plugins", "registry", "files", "terminal", "columns"],
     ["planning", "policy"],
     ["sampling", "validation", "variables"],
     ["mdp"],

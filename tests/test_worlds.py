@@ -13,9 +13,10 @@ import gim
 from gim.envs.made_of import described, made_of
 from gim.envs.walls import connected
 from tests.literal import check_rows
-from tests.small_worlds import WORDS
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))  # up, down, left, right
+
+SMALL = [word for name in tasks.names() for word in tasks.examples(name)]
 
 
 # -- what states are made of
@@ -72,7 +73,7 @@ def test_labels_hold_the_variables(word, names):
     assert gim.TabularMDP.unpack(*mdp.pack()).variables == v
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SMALL)
 def test_the_name_builds_the_same_world(word):
     mdp = gim.make(word)
     again = gim.make(mdp.name)

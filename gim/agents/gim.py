@@ -51,6 +51,13 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
         int | None, Within(1, None), "steps without an unknown pair that end exploration"
     ] = None
 
+    examples = (
+        "",
+        "m=3,completion=als(rank=2),exploration=curious",
+        "m=3,completion=als(rank=2),exploration=published,reward_data=all,rows=clip,worth=none",
+        "m=2,rho=1,exploration=balanced,planner=discounted",
+    )
+
     @classmethod
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:
         """The paper's text to the letter; completed rows are projected, so that it is an MDP.

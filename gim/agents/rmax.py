@@ -97,6 +97,14 @@ class RMax(Agent, name="rmax"):
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
+    examples = (
+        "",
+        "m=2,plan_per=pair",
+        "m=3,planner=discounted",
+        "m=3,planner=lookahead,r_max=1",
+        "m=4,infer=by_completion(m=2,rho=0.3)",
+    )
+
     act = staticmethod(act)
     learn = staticmethod(learn)
 

@@ -48,6 +48,14 @@ class TwoPhase(Phases, Agent):  # type: ignore[override]
         int | None, Within(1, None), "steps that end exploration, whatever is known"
     ] = None
 
+    examples = (
+        "",
+        "learn_on=false,budget=101",
+        "m=3,infer=none",
+        "m=2,rho=0.5,exploration=active",
+        "m=2,exploration=curious,planner=discounted",
+    )
+
     def settle(self, memory: Memory, mind: Mind) -> Memory:
         """Infer what is not known, if it is time, then plan."""
         memory = self._inferred(memory, mind)

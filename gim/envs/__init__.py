@@ -5,4 +5,4 @@ from gim.envs.tabular import TabularEnv
 
 __all__ = ["TabularEnv", "make", "task", "tasks"]
 
-tasks.names()  # imports every file of this package, as Gymnasium must know the ids in advance
+tasks.find()  # imports every file of this package, as Gymnasium must know the ids in advance

@@ -17,7 +17,7 @@ from gim.params import Within
 PRESS = len(ACTIONS)
 
 
-@task("gim/Button-v0")
+@task("gim/Button-v0", examples=("size=3,horizon=8",))
 def button(
     size: Annotated[int, Within(1), "rows and columns"] = 8,
     prize: Annotated[float, "paid for pressing in the cell of the button"] = 1.0,

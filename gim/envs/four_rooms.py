@@ -29,7 +29,7 @@ MAP = """\
 #############"""
 
 
-@task("gim/FourRooms-v0")
+@task("gim/FourRooms-v0", examples=("horizon=6",))
 def four_rooms(
     slip: Annotated[float, Within(0, 1), "chance to move in one of the other directions"] = 1 / 3,
     cost: Annotated[float, "cost of every step"] = 0.0,

@@ -19,7 +19,10 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))  # where a step slips to, by action
 
 
-@task("gim/GridWorld-v0")
+@task(
+    "gim/GridWorld-v0",
+    examples=("height=3,width=3", "map=S.#G/...S/#G..,terminal_goals=true,horizon=6"),
+)
 def gridworld(
     height: Annotated[int, Within(1), "rows"] = 4,
     width: Annotated[int, Within(1), "columns"] = 4,

@@ -44,7 +44,7 @@ PROBES = (
 )
 
 
-@task("gim/Taxi-v0")
+@task("gim/Taxi-v0", examples=("size=3,horizon=10",))
 def taxi(
     size: Annotated[int, Within(3, 200), "rows and columns; 5 and 10 are published"] = 5,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 200,

@@ -14,7 +14,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Teleports-v0")
+@task("gim/Teleports-v0", examples=("size=3,teleports=2,horizon=8",))
 def teleports(
     size: Annotated[int, Within(3), "rows and columns"] = 8,
     teleports: Annotated[int, Within(0), "cells that teleport"] = 4,

@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Walls-v0")
+@task("gim/Walls-v0", examples=("size=3,walls=2,horizon=8",))
 def walls(
     size: Annotated[int, Within(3, 200), "rows and columns"] = 8,
     walls: Annotated[int, Within(0), "cells that are walls"] = 12,

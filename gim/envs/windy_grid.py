@@ -18,7 +18,7 @@ DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 DIAGONAL_NAMES = ("up left", "up right", "down left", "down right")
 
 
-@task("gim/WindyGrid-v0")
+@task("gim/WindyGrid-v0", examples=("horizon=10",))
 def windy_grid(
     moves: Annotated[
         str, OneOf("four", "king", "nine"), "king adds diagonals, nine to stay"
