@@ -19,7 +19,7 @@ from gim.inference.structure.product import Product
 from gim.inference.structure.search import FEW, MARGIN, contexts, logs, moved
 from gim.inference.structure.triples import Floats, Triples, summed
 
-SEARCHED = 100_000  # triples that a search looks at; more are thinned out by pairs
+SEARCHED = 20_000  # triples that a search looks at, about
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 
@@ -36,23 +36,14 @@ class Part(NamedTuple):
         return self.block.form.move.variables
 
 
-def fitted(triples: Triples, form: tuple[Form, ...] | None = None) -> Product:
-    """Find the structure, or take that of `form`, and fit it to all counts."""
-    forms = search(thinned(triples)) if form is None else form
+def by_variables(triples: Triples, form: tuple[Form, ...] | None = None) -> Product:
+    """Find the structure of the variables, or take that of `form`, and fit it to all counts."""
+    forms = search(triples.thinned(SEARCHED))[0] if form is None else form
     return Product(triples, [Block(Explained(triples, each.move), each) for each in forms])
 
 
-def thinned(triples: Triples) -> Triples:
-    """At most so many triples as a search looks at, whole pairs."""
-    if len(triples.counts) <= SEARCHED:
-        return triples
-    keep = SEARCHED / len(triples.counts)
-    drop = np.random.default_rng(len(triples.counts)).random(triples.n.shape) >= keep
-    return triples.without(drop)
-
-
-def search(triples: Triples) -> tuple[Form, ...]:
-    """The blocks and their forms that explain held-out pairs best."""
+def search(triples: Triples) -> tuple[tuple[Form, ...], float]:
+    """The blocks and their forms that explain held-out pairs best, and how well they do."""
     parts = [part_of(triples, (v,)) for v in range(triples.k)]
     best = total(triples, parts)
     tried: dict[tuple[int, ...], Part] = {}
@@ -70,7 +61,7 @@ def search(triples: Triples) -> tuple[Form, ...]:
         if max(scores, default=-np.inf) < best + MARGIN:
             break
         best, parts = max(scores), offers[int(np.argmax(scores))]
-    return tuple(part.block.form for part in parts)
+    return tuple(part.block.form for part in parts), best
 
 
 def part_of(triples: Triples, variables: tuple[int, ...]) -> Part:

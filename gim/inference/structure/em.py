@@ -7,9 +7,8 @@ The chance of outcome o in a context c of level l is a shrunken share of what wa
 down to a base measure below the root. What was counted, E_c(o), is not seen: an observation (a pair
 reached a value) may have several explanations, and each takes its share of the observation in
 proportion to pi (Dempster, Laird and Rubin, 1977). The shares of a pair are judged *without* the
-pair itself: what it has put into its contexts is taken out before pi is formed. So a pair cannot
-talk itself into an explanation, and the chance that the others give to what it did is at hand for
-every pair at once: the held-out likelihood of leaving out one pair costs no more than one pass.
+pair itself: what it has put into its contexts is taken out before pi is formed, so that no pair can
+talk itself into an explanation. Pairs that count for nothing are thereby judged by all others.
 """
 
 from __future__ import annotations
@@ -18,35 +17,33 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gim.inference.structure.explanations import Explained, Weights
+from gim.inference.structure.explanations import Chain, Explained, Weights
 from gim.inference.structure.triples import Floats, Ints
 from gim.jit import entry
 
 ITERATIONS = 50  # at the most
 ENOUGH = 0.05  # nats that an iteration must bring
+PER_VISIT = 1e-5  # or so many for each visit, if that is more
 
 
 class Posterior(NamedTuple):
     """What EM found."""
 
     share: Floats  # [E] of each explanation in its observation
-    mass: Floats  # [cells of all levels] E_c(o), level after level
-    held: Floats  # [I] chance of each observation by all pairs but its own
+    mass: Floats  # [cells] E_c(o)
 
 
 class Stack(NamedTuple):
     """The levels of a chain of contexts, numbered through, and what counts count there."""
 
-    context: Ints  # [L, P]
-    cell: Ints  # [L, E]
-    n: Floats  # [contexts of all levels] visits
-    cells: int  # of all levels
+    context: Ints  # [P, L]
+    cell: Ints  # [E, L]
+    n: Floats  # [contexts] visits
+    cells: int
     weights: Weights
 
 
-def stacked(
-    data: Explained, chain: tuple[tuple[int, ...], ...], most: float, without: int | None = None
-) -> Stack:
+def stacked(data: Explained, chain: Chain, most: float, without: int | None = None) -> Stack:
     """The levels of a chain one after the other; no pair counts for more than `most` visits.
 
     Pairs of the fold `without` do not count.
@@ -54,15 +51,10 @@ def stacked(
     levels, weights = [data.level(features) for features in chain], data.weights(most, without)
     contexts = np.cumsum([0] + [len(level.keys) for level in levels])
     cells = np.cumsum([0] + [len(level.cells) for level in levels])
-    return Stack(
-        np.array([level.context + start for level, start in zip(levels, contexts, strict=False)]),
-        np.array([level.cell + start for level, start in zip(levels, cells, strict=False)]),
-        np.concatenate(
-            [np.bincount(level.context, weights.visits, len(level.keys)) for level in levels]
-        ),
-        int(cells[-1]),
-        weights,
-    )
+    context = np.column_stack([level.context for level in levels]) + contexts[:-1]
+    cell = np.column_stack([level.cell for level in levels]) + cells[:-1]
+    n = [np.bincount(level.context, weights.visits, len(level.keys)) for level in levels]
+    return Stack(context, cell, np.concatenate(n), int(cells[-1]), weights)
 
 
 def fit(
@@ -76,26 +68,34 @@ def fit(
     """EM from the shares given, or from those of the base measure."""
     if share is None:
         share = data.base / np.bincount(data.of, data.base, len(data.slot))[data.of]
-    single = len(share) == len(data.slot)  # one explanation each: nothing is latent
-    mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
-    before = -np.inf
-    for _ in range(0 if single else iterations):
-        held, share = judge(data, stack, kappa, share, mass)
-        mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
-        likelihood = float(stack.weights.of @ np.log(held))
+    weight = stack.weights.of
+    mass = count(stack.cell, data.begin, weight, share, stack.cells)
+    if len(share) == len(data.slot):  # one explanation each: nothing is latent
+        return Posterior(share, mass)
+    before, enough = -np.inf, max(enough, PER_VISIT * float(weight.sum()))
+    for _ in range(iterations):
+        held, share = judge(data, stack, kappa, kappa[-1:], share, mass)
+        mass = count(stack.cell, data.begin, weight, share, stack.cells)
+        likelihood = float(weight @ np.log(held[0]))
         if likelihood < before + enough:
             break
         before = likelihood
-    return Posterior(share, mass, judge(data, stack, kappa, share, mass)[0])
+    return Posterior(share, mass)
 
 
 def judge(
-    data: Explained, stack: Stack, kappa: Floats, share: Floats, mass: Floats
+    data: Explained, stack: Stack, kappa: Floats, last: Floats, share: Floats, mass: Floats
 ) -> tuple[Floats, Floats]:
-    """Held-out chances of observations [I], and the shares [E] that follow."""
+    """Chances of observations by all pairs but their own, and the shares [E] that follow.
+
+    Args:
+        data, stack, share, mass: as above.
+        kappa: [L] shrinkage of each level.
+        last: [Q] shrinkages of the last level, each tried in turn: held is [Q, I].
+    """
     return without_own(
-        data.first, data.begin, *stack.weights, data.base,
-        stack.context, stack.cell, stack.n, kappa, share, mass,
+        data.first, data.begin, *stack.weights, data.base, stack.context, stack.cell, stack.n,
+        kappa, last, share, mass,
     )  # fmt: skip
 
 
@@ -110,26 +110,27 @@ def without_own(
     cell: Any,
     n: Any,
     kappa: Any,
+    last: Any,
     share: Any,
     mass: Any,
 ) -> Any:
-    """The chance of each observation without its own pair [I], and shares by it [E]."""
-    held, fresh = np.zeros(weight.size), np.empty(share.size)
-    L = kappa.size
+    """The chance of each observation without its own pair [Q, I], and shares by the first [E]."""
+    held, fresh = np.zeros((last.size, weight.size)), np.empty(share.size)
+    L = kappa.size - 1
     for p in range(visits.size):
+        rest = max(n[context[p, L]] - visits[p], 0.0)
         for i in range(first[p], first[p + 1]):
-            total = 0.0
             for e in range(begin[i], begin[i + 1]):
                 own, chance = share[e] * weight[i], base[e]
                 for level in range(L):
-                    others = max(mass[cell[level, e]] - own, 0.0)
-                    rest = max(n[context[level, p]] - visits[p], 0.0) + kappa[level]
-                    chance = (others + kappa[level] * chance) / rest
-                fresh[e] = chance
-                total += chance
-            held[i] = total
+                    others = max(mass[cell[e, level]] - own, 0.0) + kappa[level] * chance
+                    chance = others / (max(n[context[p, level]] - visits[p], 0.0) + kappa[level])
+                others = max(mass[cell[e, L]] - own, 0.0)
+                for k in range(last.size):
+                    held[k, i] += (others + last[k] * chance) / (rest + last[k])
+                fresh[e] = (others + last[0] * chance) / (rest + last[0])
             for e in range(begin[i], begin[i + 1]):
-                fresh[e] /= total
+                fresh[e] /= held[0, i]
     return held, fresh
 
 
@@ -139,6 +140,6 @@ def count(cell: Any, begin: Any, weight: Any, share: Any, cells: int) -> Any:
     mass = np.zeros(cells)
     for i in range(weight.size):
         for e in range(begin[i], begin[i + 1]):
-            for level in range(cell.shape[0]):
-                mass[cell[level, e]] += share[e] * weight[i]
+            for level in range(cell.shape[1]):
+                mass[cell[e, level]] += share[e] * weight[i]
     return mass

@@ -1,8 +1,8 @@
 """Which states end an episode: the chance of it for states that were never entered.
 
-Where an episode ends can seldom be told from elsewhere: a hole in the ice looks like any other cell.
-So a rule over variables (or over two of them being equal) must show on held-out states that it
-says more than the share of all states that end one; what is said is a chance, not a verdict:
+Where an episode ends can seldom be told from elsewhere: a hole in the ice looks like any other
+cell. So a rule over variables (or over two of them being equal) must show on held-out states that
+it says more than the share of all states that end one; what is said is a chance, not a verdict:
 
     p_c = (ends_c + kappa p_parent) / (states_c + kappa).
 """
@@ -30,6 +30,9 @@ class Test(NamedTuple):
     equals: int = -1
 
 
+Tests = tuple[Test, ...]
+
+
 class Ends:
     """The chance that entering a state ends the episode.
 
@@ -38,7 +41,7 @@ class Ends:
         chain: tests of an earlier search, to be fitted again; None searches.
     """
 
-    def __init__(self, triples: Triples, chain: tuple[tuple[Test, ...], ...] | None = None) -> None:
+    def __init__(self, triples: Triples, chain: tuple[Tests, ...] | None = None) -> None:
         self.triples = triples
         self.entered: Mask = np.zeros(triples.S, bool)
         self.entered[triples.indices[triples.counts > 0]] = True
@@ -57,13 +60,13 @@ class Ends:
         """Chance of each entered state by the others, in the order of the states."""
         return self._chances(self.chain, apart=True)[self.entered]
 
-    def _search(self) -> tuple[tuple[Test, ...], ...]:
-        chain: tuple[tuple[Test, ...], ...] = ((),)
+    def _search(self) -> tuple[Tests, ...]:
+        chain: tuple[Tests, ...] = ((),)
         if not 0 < self.ended.sum() < len(self.ended):
             return chain
         logs = self._logs(chain)
         while len(chain) <= DEPTH:
-            tests = [(test,) for test in _tests(self.triples) if test not in chain[-1]]
+            tests: list[Tests] = [(t,) for t in _tests(self.triples) if t not in chain[-1]]
             tried = {more: self._logs(_finer(chain, more)) for more in tests}
             leading = sorted(tried, key=lambda more: -tried[more].sum())[:LEADING]
             for one, other in combinations(leading, 2):
@@ -77,12 +80,12 @@ class Ends:
             chain, logs = _finer(chain, best), tried[best]
         return chain
 
-    def _logs(self, chain: tuple[tuple[Test, ...], ...]) -> Floats:
+    def _logs(self, chain: tuple[Tests, ...]) -> Floats:
         """Log-likelihood of each entered state by the others."""
         p = self._chances(chain, apart=True)[self.entered]
         return np.log(np.where(self.ended > 0, p, 1.0 - p))
 
-    def _chances(self, chain: tuple[tuple[Test, ...], ...], apart: bool) -> Floats:
+    def _chances(self, chain: tuple[Tests, ...], apart: bool) -> Floats:
         """Of every state; of entered ones by the others only, if `apart`."""
         own = (self.entered & apart) * 1.0
         own_end = own * self.triples.terminal
@@ -96,9 +99,7 @@ class Ends:
         return p
 
 
-def _finer(
-    chain: tuple[tuple[Test, ...], ...], more: tuple[Test, ...]
-) -> tuple[tuple[Test, ...], ...]:
+def _finer(chain: tuple[Tests, ...], more: Tests) -> tuple[Tests, ...]:
     return (*chain, tuple(sorted({*chain[-1], *more})))
 
 
@@ -111,7 +112,7 @@ def _tests(triples: Triples) -> list[Test]:
     return tests
 
 
-def _groups(triples: Triples, tests: tuple[Test, ...]) -> Ints:
+def _groups(triples: Triples, tests: Tests) -> Ints:
     """The group [S] of each state: those that no test tells apart."""
     columns = [
         triples.codes[:, test.variable]

@@ -8,10 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.structure.moves import (
-    CLIP,
-    CLIPPED,
     FREE,
-    WRAP,
     Outcomes,
     Shift,
     Start,
@@ -26,8 +23,11 @@ from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
 
 FOLDS, MANY_FOLDS, FEW_PAIRS = 3, 6, 100  # parts in which pairs are held out; more if few
-UNSEEN = 0.1
+UNSEEN = 0.1  # observations that every outcome has before anything is seen
 CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
+
+
+Chain = tuple[tuple[int, ...], ...]  # sets of features, each within the next; the first is empty
 
 
 class Move(NamedTuple):
@@ -105,41 +105,20 @@ class Explained:
 
     @cached_property
     def chances(self) -> Floats:
-        """Of each outcome before anything is known of contexts: half on changes, half on values."""
-        return self._scaled(self._support)[np.arange(self.many)]
+        """Of each outcome before anything is known of contexts, [O + V].
 
-    @cached_property
-    def _support(self) -> Floats:
-        """Observations that look like each outcome."""
+        In proportion to the observations that look like it: most is change, the rest is values.
+        """
         values = summed(self.target, np.ones(len(self.target)), len(self.values.codes))
-        return np.concatenate([self.outcomes.support, values])
-
-    def _scaled(self, support: Floats, outcome: Ints | None = None) -> Floats:
-        outcome = np.arange(self.many) if outcome is None else outcome
+        change, value = self.outcomes.support + UNSEEN, values + UNSEEN
         share = CHANGES if self.changes else 0.0
-        change, value = np.split(self._support + UNSEEN, [self.changes])
-        total = np.where(
-            outcome < self.changes, change.sum() / max(share, 1e-9), value.sum() / (1 - share)
-        )
-        return (support + UNSEEN) / total
+        parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
+        return np.concatenate(parts)
 
     @cached_property
     def base(self) -> Floats:
         """The chance of each explanation before anything is known of contexts, [E]."""
-        own = np.where(self.outcome < self.changes, 0.0, 1.0)
-        change = self.outcome < self.changes
-        o = self.outcome[change]
-        base, target = (
-            self.start.base[self.slot[self.of[change]]],
-            self.values.codes[self.target[self.of[change]]],
-        )
-        add, fixed, edge = self.outcomes.add[o], self.outcomes.fixed[o], self.outcomes.edge[o]
-        exact = (np.where(fixed, add, base + add) == target).all(axis=1)
-        wrapped = (edge == WRAP) & ~exact
-        own[change] = np.where(
-            edge == WRAP, wrapped * 1.0, exact * np.where(edge == CLIP, CLIPPED, 1.0)
-        )
-        return self._scaled(np.maximum(self._support[self.outcome] - own, 0.0), self.outcome)
+        return self.chances[self.outcome]
 
     @cached_property
     def of(self) -> Ints:
@@ -163,7 +142,7 @@ class Explained:
     def level(self, features: tuple[int, ...]) -> Level:
         """Contexts by these features."""
         if features not in self._levels:
-            keys, at = np.unique(self.triples.context(features, self.pairs)[0], return_inverse=True)
+            keys, at = np.unique(self.triples.context(features, self.pairs), return_inverse=True)
             context = at.ravel().astype(np.int64)
             cells, cell = np.unique(
                 context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True

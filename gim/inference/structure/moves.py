@@ -164,7 +164,7 @@ def settled(base: Any, codes: Any, sizes: Any, table: Any, own: Any) -> Any:
 
 
 def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:
-    """The changes [O] that lead from each base to each target [I], those with most support first."""
+    """The changes [O] that lead from each base to each target [I], the most frequent first."""
     add = target - base
     fixed = (add != 0) & ~ordinal
     seen = _distinct(np.where(fixed, target, add), fixed)

@@ -63,7 +63,7 @@ class Product:
         return sparse.csr_array((chance, state, start), shape=(len(pairs), self.triples.S))
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:
-        """How far each pair had to back off: 0 where the finest context of all blocks has counts."""
+        """How far each pair had to back off: 0 where the finest contexts have counts."""
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
             found = np.maximum(found, len(block.levels) - 1 - block.find(pairs, apart)[0])

@@ -54,7 +54,7 @@ class Trust(NamedTuple):
 
 
 class Exam:
-    """Held-out triples in folds of pairs, or of next states: what is said of those never entered."""
+    """Held-out triples in folds of pairs, or of next states, as of those never entered."""
 
     def __init__(self, triples: Triples, seen: Seen, by_next: bool = False) -> None:
         self.triples, self.seen, self.spread = triples, seen, spread_of(seen)

@@ -38,7 +38,8 @@ class Seen(NamedTuple):
 
     def at(self, which: Mask | Ints) -> Seen:
         """Some of them."""
-        return Seen(*(part[which] for part in self))
+        pair, t, mean, square, weight = self
+        return Seen(pair[which], t[which], mean[which], square[which], weight[which])
 
 
 class Shape(NamedTuple):

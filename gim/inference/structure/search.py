@@ -23,12 +23,15 @@ from gim.inference.structure.triples import Floats, Ints, Triples, summed
 
 FEW = 5.0
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
-KAPPAS = (0.03, 0.3, 3.0, 30.0)
+KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
 DEPTH = 4  # levels of contexts below the root
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
+
+
+Features = tuple[int, ...]
 
 
 class Found(NamedTuple):
@@ -37,7 +40,7 @@ class Found(NamedTuple):
     form: Form
     held: Floats  # [I] chance of each observation, by the pairs of other folds
     logs: Floats  # [P] weighted log-likelihood of each pair
-    shares: list[Floats | None]  # [folds] of explanations, to go on from
+    shares: list[Floats]  # [folds] of explanations, to go on from
 
     @property
     def score(self) -> float:
@@ -60,15 +63,15 @@ def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats
 def contexts(data: Explained, found: Found) -> Found:
     """Add levels of contexts greedily, one or two features at a time, while they pay.
 
-    All are tried with one step of EM; those that look best are judged in full.
+    All are tried on one fold and with one step of EM; those that look best are judged in full.
     """
     features = range(data.triples.features)
     while len(found.form.chain) <= DEPTH:
-        last = set(found.form.chain[-1])
-        tried = {(f,): extended(data, found, (f,), 1) for f in features if f not in last}
-        leading = _leading(tried, LEADING)
-        doubles = [tuple(sorted(a + b)) for a, b in combinations(leading, 2)]
-        tried |= {more: extended(data, found, more, 1) for more in doubles}
+        last = found.form.chain[-1]
+        singles: list[Features] = [(f,) for f in features if f not in last]
+        tried = {more: screened(data, found, more) for more in singles}
+        doubles = [one + other for one, other in combinations(_leading(tried, LEADING), 2)]
+        tried |= {more: screened(data, found, more) for more in doubles}
         offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
         best = max(offers, key=lambda each: each.score, default=found)
         if not best.beats(found):
@@ -77,41 +80,52 @@ def contexts(data: Explained, found: Found) -> Found:
     return found
 
 
-def _leading(tried: dict[tuple[int, ...], Found], many: int) -> list[tuple[int, ...]]:
-    return sorted(tried, key=lambda more: -tried[more].score)[:many]
+def _leading(tried: dict[Features, float], many: int) -> list[Features]:
+    return sorted(tried, key=lambda more: -tried[more])[:many]
 
 
-def extended(
-    data: Explained, found: Found, more: tuple[int, ...], iterations: int = ITERATIONS
-) -> Found:
+def screened(data: Explained, found: Found, more: Features) -> float:
+    """The score of one more level on the first fold, nearly."""
+    form = _finer(found.form, more)
+    here = data.fold[data.slot] == 0
+    held = held_out(data, form, 0, found.shares[0], 1)[0][:, here]
+    weight, slot = data.weights(FEW).of[here], data.slot[here]
+    V, P = len(data.values.codes), len(data.pairs)
+    return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
+
+
+def extended(data: Explained, found: Found, more: Features) -> Found:
     """One more level, at the shrinkage that suits it best."""
-    chain = (*found.form.chain, tuple(sorted({*found.form.chain[-1], *more})))
-    return evaluated(data, found.form._replace(chain=chain), found.shares, iterations)
+    return evaluated(data, _finer(found.form, more), found.shares)
 
 
-def evaluated(
-    data: Explained,
-    form: Form,
-    shares: list[Floats | None] | None = None,
-    iterations: int = ITERATIONS,
-) -> Found:
-    """Fit a form, with the last shrinkage chosen."""
+def _finer(form: Form, more: Features) -> Form:
+    return form._replace(chain=(*form.chain, tuple(sorted({*form.chain[-1], *more}))))
+
+
+def held_out(
+    data: Explained, form: Form, fold: int, share: Floats | None, iterations: int = ITERATIONS
+) -> tuple[Floats, Floats]:
+    """Chances of all observations without a fold, [KAPPAS, I], by the last shrinkage; shares."""
     known = form.kappa[: len(form.chain) - 1]
-    held = np.zeros((len(KAPPAS), len(data.slot)))
-    fresh: list[Floats | None] = []
+    stack, kappa = stacked(data, form.chain, form.most, fold), np.array([*known, 1.0])
+    posterior = fit(data, stack, kappa, share, iterations)
+    return judge(data, stack, kappa, KAPPAS, *posterior)[0], posterior.share
+
+
+def evaluated(data: Explained, form: Form, shares: list[Floats] | None = None) -> Found:
+    """Fit a form without each fold, with the last shrinkage chosen."""
+    held, fresh = np.zeros((len(KAPPAS), len(data.slot))), []
     for fold in range(data.folds):
-        stack = stacked(data, form.chain, form.most, fold)
-        start = None if shares is None else shares[fold]
-        posterior = fit(data, stack, np.array([*known, 1.0]), start, iterations)
         here = data.fold[data.slot] == fold
-        for k, kappa in enumerate(KAPPAS):
-            each = judge(data, stack, np.array([*known, kappa]), posterior.share, posterior.mass)
-            held[k, here] = each[0][here]
-        fresh.append(posterior.share)
+        each, share = held_out(data, form, fold, None if shares is None else shares[fold])
+        held[:, here] = each[:, here]
+        fresh.append(share)
     weight, V = data.weights(FEW).of, len(data.values.codes)
     scores = [logs(each, weight, data.slot, len(data.pairs), V) for each in held]
     best = int(np.argmax([each.sum() for each in scores]))
-    return Found(form._replace(kappa=(*known, KAPPAS[best])), held[best], scores[best], fresh)
+    kappa = (*form.kappa[: len(form.chain) - 1], float(KAPPAS[best]))
+    return Found(form._replace(kappa=kappa), held[best], scores[best], fresh)
 
 
 def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Found]:

@@ -27,8 +27,9 @@ class Triples:
         indptr, indices, counts: CSR of S*A rows (s*A + a) over next states; pairs that are held out
             have an empty row.
         available: [S, A] pairs that can be played.
-        codes: [S, k] the variables of each state as whole numbers from 0. States that share all of
-            them get one more variable that tells them apart.
+        codes: [S, k] the variables of each state as whole numbers from 0, or None if nothing is
+            known of them: then they are just numbered. States that share all of their variables get
+            one more that tells them apart.
         ordinal: [k] variables whose order means something; all of them unless given.
         action_codes: [A, j] the same for actions, or None if nothing is known of them: then the
             number of the action is tried as an amount where there are more than two.
@@ -48,7 +49,7 @@ class Triples:
         indices: ArrayLike,
         counts: ArrayLike,
         available: ArrayLike,
-        codes: ArrayLike,
+        codes: ArrayLike | None,
         ordinal: ArrayLike | None = None,
         action_codes: ArrayLike | None = None,
         action_ordinal: ArrayLike | None = None,
@@ -65,7 +66,9 @@ class Triples:
         self.terminal: Mask = (
             np.zeros(self.S, bool) if terminal is None else np.asarray(terminal, bool)
         )
-        self.codes, self.ordinal = apart(*_variables(codes, ordinal, self.S))
+        self.named = codes is not None  # whether anything is known of what states are made of
+        numbered = np.arange(self.S)[:, None] if codes is None else codes
+        self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
         numbers = np.arange(self.A)[:, None]
         amounts = [self.A > 2] if action_codes is None else action_ordinal
         self.action_codes, self.action_ordinal = _variables(
@@ -88,7 +91,7 @@ class Triples:
 
     @property
     def features(self) -> int:
-        """How many features there are, the first k + 1 of which are the variables and the action."""
+        """How many features there are; the first k + 1 are the variables and the action."""
         return len(self._state_features.T) + len(self._action_features.T)
 
     @cached_property
@@ -108,6 +111,14 @@ class Triples:
             columns.append(np.eye(self.A, dtype=np.int64))
         return np.column_stack(columns)
 
+    def variable_of(self, feature: int) -> int:
+        """The variable of the state that a feature looks at; -1 if it looks at the action."""
+        action, column = self._place[feature]
+        if action or column < self.k:
+            return -1 if action else column
+        last = self.codes.max(axis=0, initial=0)
+        return int(np.flatnonzero(self.ordinal & (last > 2))[column - self.k])
+
     def without(self, held: Mask) -> Triples:
         """The same without the pairs of a mask [S, A]: they leave no trace."""
         keep = ~np.asarray(held, bool).ravel()[self.pair]
@@ -117,7 +128,7 @@ class Triples:
             self.indices[keep],
             self.counts[keep],
             self.available,
-            self.codes,
+            self.codes if self.named else None,
             self.ordinal,
             self.action_codes,
             self.action_ordinal,
@@ -125,6 +136,14 @@ class Triples:
             None if self.R2 is None else self.R2[keep],
             self.terminal,
         )
+
+    def thinned(self, most: int, by_state: bool = False) -> Triples:
+        """About so many triples at the most: whole pairs, or whole states, drawn once for all."""
+        if len(self.counts) <= most:
+            return self
+        rng = np.random.default_rng(len(self.counts))
+        drop = rng.random((self.S, 1) if by_state else self.n.shape) >= most / len(self.counts)
+        return self.without(np.broadcast_to(drop, self.n.shape))
 
     def with_codes(self, codes: ArrayLike, ordinal: ArrayLike | None = None) -> Triples:
         """The same counts, with other variables."""
@@ -163,12 +182,11 @@ class Triples:
         more = [(False, i) for i in range(self.k, of_state)]
         return first + more + [(True, i) for i in range(1, of_action)]
 
-    def context(self, features: tuple[int, ...], pairs: Ints) -> tuple[Ints, int]:
-        """The context of each pair by these features, and how many there may be."""
+    def context(self, features: tuple[int, ...], pairs: Ints) -> Ints:
+        """The context of each pair by these features."""
         state, action = self.group(features)
         many = int(action.max(initial=0)) + 1
-        keys = state[pairs // self.A] * many + action[pairs % self.A]
-        return keys, (int(state.max(initial=0)) + 1) * many
+        return state[pairs // self.A] * many + action[pairs % self.A]
 
     def _by(self, kind: str, columns: tuple[int, ...], codes: Ints) -> Ints:
         key = (kind, columns)
