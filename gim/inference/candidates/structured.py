@@ -1,14 +1,14 @@
 """Variables: what states are made of, and how actions change it (`gim.inference.structure`).
 
 North moves one row up wherever one is; ordering 5 at a stock of 10 is like ordering 6 at 9. Where
-nothing is said of what states are made of, their numbers are tried as coordinates: the number
-itself, and (s // width, s % width) for the width that explains most of the moves.
+nothing is said of what states are made of, their numbers are tried as coordinates. Types of states
+are learned from what their actions do.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,79 +16,94 @@ from scipy import sparse
 
 from gim.inference.candidates.base import Candidate, Fitted
 from gim.inference.candidates.data import Data
-from gim.inference.structure import Triples, fitted
-from gim.params import Within
+from gim.inference.structure import Triples
+from gim.inference.structure.blocks import by_variables
+from gim.inference.structure.numbering import by_numbers
+from gim.inference.structure.state_types import by_types
 
 Ints = NDArray[np.int64]
+FEW = 4  # states below which there is no structure to see
 
 
 class Explained(Fitted):
-    """A product of blocks of variables, fitted."""
+    """A structure, fitted."""
 
-    def __init__(self, triples: Triples) -> None:
-        self.triples, self.product = triples, fitted(triples)
-        self.shifts = tuple(shift for form in self.product.form for shift in form.move.shifts)
+    def __init__(self, structure: Any) -> None:
+        self.structure = structure
+        blocks = getattr(structure, "blocks", ())
+        self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""
-        return self._sorted(self.product.rows(pairs))
+        return _ordered(self.structure.rows(pairs))
 
     def apart(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""
-        return self._sorted(self.product.rows(pairs, apart=True))
+        return _ordered(self.structure.rows(pairs, apart=True))
 
     def levels(self, pairs: Ints) -> Ints:
         """How far each prediction had to back off."""
-        return self.product.levels(pairs, apart=True)
-
-    def _sorted(self, rows: Any) -> sparse.csr_array:
-        rows = sparse.csr_array(rows)
-        rows.sort_indices()
-        return rows
+        return np.asarray(self.structure.levels(pairs, apart=True), np.int64)
 
 
-@dataclass(frozen=True)
-class Structured(Candidate, name="variables"):
-    """Changes of variables, in contexts that back off."""
-
-    width: Annotated[int, Within(0), "of a grid of the states' numbers; 0: the variables given"] = 0
+class Structured:
+    """What the candidates that see structure share; `of` finds it in the counts."""
 
     leaves_one_out: ClassVar[bool] = True
+    of: ClassVar[Any]
 
     @classmethod
-    def suited(cls, data: Data) -> list[Candidate]:
-        """The variables given, or two ways to read the numbers of the states."""
-        if data.S < 4 or data.facts is None:
-            return []
-        if data.facts.variables is not None:
-            return [cls()]
-        return [cls(width) for width in sorted({1, widest_explained(data)})]
+    def suited(cls, data: Data) -> list[Any]:
+        """Where there are states enough."""
+        return [cls()] if data.S >= FEW else []
 
     def fit(self, data: Data) -> Fitted:
         """See `Candidate`."""
-        return Explained(triples_of(data, self.width))
+        return Explained(type(self).of(triples_of(data)))
 
 
-def triples_of(data: Data, width: int = 0) -> Triples:
+@dataclass(frozen=True)
+class Variables(Structured, Candidate):
+    """Blocks of variables, each with its own outcomes, contexts and after-states."""
+
+    of = staticmethod(by_variables)
+
+    @classmethod
+    def suited(cls, data: Data) -> list[Candidate]:
+        """Where it is known what states are made of."""
+        return [] if getattr(data.facts, "variables", None) is None else super().suited(data)
+
+
+@dataclass(frozen=True)
+class Numbers(Structured, Candidate):
+    """The numbers of the states, read as coordinates."""
+
+    of = staticmethod(by_numbers)
+
+    @classmethod
+    def suited(cls, data: Data) -> list[Candidate]:
+        """Where nothing is known of what states are made of."""
+        return super().suited(data) if getattr(data.facts, "variables", None) is None else []
+
+
+@dataclass(frozen=True)
+class Types(Structured, Candidate):
+    """Types of states, learned from what their actions do."""
+
+    of = staticmethod(by_types)
+
+
+def triples_of(data: Data) -> Triples:
     """The counts with what their states and actions are made of."""
     facts = data.facts
-    variables = getattr(facts, "variables", None)
-    if width:
-        s = np.arange(data.S)
-        codes = s[:, None] if width == 1 else np.column_stack([s // width, s % width])
-        ordinal: Any = np.ones(codes.shape[1], bool)
-    elif variables is None:
-        codes, ordinal = np.arange(data.S)[:, None], np.zeros(1, bool)
-    else:
-        codes, ordinal = variables.codes, np.array(variables.ordinal)
-    actions = getattr(facts, "action_variables", None)
+    variables, actions = (getattr(facts, name, None) for name in ("variables", "action_variables"))
     return Triples(
         data.rows.indptr,
         data.rows.indices,
         data.rows.data,
         data.available,
-        codes,
-        ordinal,
+        None if variables is None else variables.codes,
+        None if variables is None else np.array(variables.ordinal),
         None if actions is None else actions.codes,
         None if actions is None else np.array(actions.ordinal),
         data.paid,
@@ -97,21 +112,7 @@ def triples_of(data: Data, width: int = 0) -> Triples:
     )
 
 
-def widest_explained(data: Data) -> int:
-    """The divisor of S under which moves of the same action look most alike.
-
-    Each move is explained by the other moves of its action: the sum of the logarithms of their
-    shares, one move left out.
-    """
-    pair = np.repeat(np.arange(data.S * data.A), np.diff(data.rows.indptr))
-    s, a, t, N = pair // data.A, pair % data.A, data.rows.indices, data.rows.data
-    best, found = -np.inf, 1
-    for width in (m for m in range(2, data.S // 2 + 1) if data.S % m == 0):
-        down, right = t // width - s // width, t % width - s % width
-        key = (a * (2 * data.S + 1) + down + data.S) * (2 * data.S + 1) + right + data.S
-        _, of = np.unique(key, return_inverse=True)
-        alike, all_moves = np.bincount(of, N)[of], np.bincount(a, N, data.A)[a]
-        score = float(N @ np.log((alike - 1.0 + 0.1) / (all_moves - 1.0 + 0.1 * data.S)))
-        if score > best:
-            best, found = score, width
-    return found
+def _ordered(rows: Any) -> sparse.csr_array:
+    rows = sparse.csr_array(rows)
+    rows.sort_indices()
+    return rows
