@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import Scale
+from gim.experiments.cells import ResultsByCell
 from gim.experiments.reproduction import trials_of
-from gim.experiments.table import Results
+from gim.experiments.results import Results
+from gim.experiments.scale import Scale
 from gim.experiments.trial import Result, Trial
 
 COLUMNS: dict[str, Any] = {
@@ -55,6 +55,6 @@ def made_up(trial: Trial, **columns: Any) -> Result:
 
 def evidence(
     experiments: list, scale: Scale, columns: Callable[[Trial], dict[str, Any]] = lambda trial: {}
-) -> Evidence:
+) -> ResultsByCell:
     trials = trials_of(experiments, scale)
-    return Evidence(Results.of(made_up(trial, **columns(trial)) for trial in trials), scale)
+    return ResultsByCell(Results.of(made_up(trial, **columns(trial)) for trial in trials), scale)

@@ -12,23 +12,23 @@ from gim.agent import agents
 from gim.cli import main
 from gim.experiments import analogy
 from gim.experiments.analogy import certificate, classics, ranks, settings, unrelated
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
-from gim.experiments.analogy.shapes import (
+from gim.experiments.analogy.gains import (
     gain,
     gain_figure,
     gain_table,
+    gain_verdict,
     horizons_of,
     share_figure,
     share_table,
     shares,
-    verdict,
 )
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.catalogue import chosen, experiments, groups, shortest
+from gim.experiments.cells import pick
 from gim.experiments.measures import points
-from gim.experiments.paper.base import pick
-from gim.experiments.paper.settings import SCALES
 from gim.experiments.reproduction import stored
+from gim.experiments.scale import SCALES
 from gim.experiments.statistics import Estimate
 from gim.mdp import TabularMDP
 from gim.worlds import world_of
@@ -192,7 +192,7 @@ def test_a_paired_gain_by_hand(found):
     ],
 )
 def test_a_verdict_by_hand(estimate, said):
-    assert verdict(Estimate(*estimate, 20)) == said
+    assert gain_verdict(Estimate(*estimate, 20)) == said
 
 
 def test_shares_are_over_the_first_episodes(found):
@@ -278,10 +278,10 @@ def test_coverage_by_hand():
 
 
 def test_a_certificate_fails_below_two_standard_errors():
-    assert certificate.verdict(np.array([0.80, 0.82])) == "fails"  # .81 + 2 (.01) < .9
-    assert certificate.verdict(np.array([0.88, 0.90])) == "holds"
-    assert certificate.verdict(np.array([0.9])) == "holds"
-    assert certificate.verdict(np.array([0.89])) == "fails"
+    assert certificate.coverage_verdict(np.array([0.80, 0.82])) == "fails"  # .81 + 2 (.01) < .9
+    assert certificate.coverage_verdict(np.array([0.88, 0.90])) == "holds"
+    assert certificate.coverage_verdict(np.array([0.9])) == "holds"
+    assert certificate.coverage_verdict(np.array([0.89])) == "fails"
 
 
 def test_without_anything_inferred_nothing_is_said():

@@ -7,10 +7,11 @@ from hypothesis import strategies as st
 
 from gim.experiments import ledger
 from gim.experiments.catalogue import experiments
-from gim.experiments.claims.parts import at_least, at_most, greater, spread
 from gim.experiments.ledger import FAILS, HOLDS, IN_PART, NOT_FINISHED, Part, claims, judge, verdict
-from gim.experiments.paper.settings import AUTHORS, FAIR, SCALES, SETTINGS
+from gim.experiments.parts import at_least, at_most, greater, spread
 from gim.experiments.report.text import ledger_lines, ledger_markdown
+from gim.experiments.scale import SCALES
+from gim.experiments.settings import AUTHORS, FAIR, SETTINGS
 from tests.made_up_results import evidence
 
 SMOKE = SCALES["smoke"]
@@ -228,7 +229,7 @@ def test_only_claims_whose_experiments_were_run_are_judged():
     found = evidence([experiments()["fig1"]], SMOKE)
     entries = ledger.ledger(found, ["fig1"])
     assert [entry.key for entry in entries] == [c.key for c in claims() if c.needs == ("fig1",)]
-    assert all(set(entry.findings) == set(SETTINGS) for entry in entries)
+    assert all(set(entry.judgements) == set(SETTINGS) for entry in entries)
 
 
 def test_the_ledger_as_text():

@@ -9,14 +9,17 @@ from gim.envs import tasks
 from gim.envs.casinoland import casinoland
 from gim.envs.riverswim import riverswim
 from gim.experiments.catalogue import chosen, experiments
+from gim.experiments.cells import ResultsByCell, pick
 from gim.experiments.execute import execute
+from gim.experiments.figures import curves_figure, sweep_figure
+from gim.experiments.graphs import NODE, bow, loop, ways
 from gim.experiments.paper import figure1, figure3, figure5, figure6, properties, table1
-from gim.experiments.paper.base import Evidence, pick
-from gim.experiments.paper.graphs import NODE, bow, loop, ways
-from gim.experiments.paper.settings import AUTHORS, FAIR, SCALES, agent_word
-from gim.experiments.paper.shapes import curves_figure, means_table, sweep_figure, sweep_point
+from gim.experiments.paper.settings import spec_under
 from gim.experiments.reproduction import trials_of
+from gim.experiments.scale import SCALES
+from gim.experiments.settings import AUTHORS, FAIR
 from gim.experiments.spec import parameter
+from gim.experiments.tables import means_table, sweep_point
 from gim.worlds import world_of
 from tests.made_up_results import evidence
 
@@ -92,15 +95,15 @@ def test_artefacts_share_their_trials(part, whole):
 
 
 def test_the_authors_settings_are_those_of_their_code():
-    assert agent_word(AUTHORS, "RMax", "riverswim") == (
+    assert spec_under(AUTHORS, "RMax", "riverswim") == (
         "rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted"
     )
-    word = agent_word(AUTHORS, "GIM", "casinoland")
+    word = spec_under(AUTHORS, "GIM", "casinoland")
     assert word.startswith("gim:m=11,completion=als(rank=10,ridge=0.03),exploration=published")
-    assert agent_word(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
-    assert "r_max=1" in agent_word(AUTHORS, "Delayed-Q", "riverswim")
-    assert "r_max" not in agent_word(FAIR, "Delayed-Q", "riverswim")
-    assert agent_word(FAIR, "RMax", "synthetic", m=100) == "rmax:m=100"
+    assert spec_under(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
+    assert "r_max=1" in spec_under(AUTHORS, "Delayed-Q", "riverswim")
+    assert "r_max" not in spec_under(FAIR, "Delayed-Q", "riverswim")
+    assert spec_under(FAIR, "RMax", "synthetic", m=100) == "rmax:m=100"
 
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
@@ -220,7 +223,7 @@ def test_every_analysis_works_on_results_of_its_own_trials(key):
 def test_a_real_run_from_trials_to_artefact():
     """Figure 3 at the smallest scale, really run; GIM with m 20 knows enough before the end."""
     trials = trials_of([figure3.EXPERIMENT], SMOKE)
-    found = Evidence(execute(trials, engine="serial"), SMOKE)
+    found = ResultsByCell(execute(trials, engine="serial"), SMOKE)
     assert all(found.row(trial) is not None for trial in trials)
     figure = figure3.analyse(found).figures[1]
     scores = [y for s in figure.panels[0].series for y in s.y]

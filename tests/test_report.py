@@ -6,12 +6,12 @@ import pytest
 from gim.cli import main
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.catalogue import experiments
-from gim.experiments.paper.settings import SCALES
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
 from gim.experiments.report.style import AGENTS, looks
 from gim.experiments.report.write import write_report
 from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
+from gim.experiments.scale import SCALES
 from tests import chromium
 from tests.made_up_results import evidence
 

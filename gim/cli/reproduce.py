@@ -6,7 +6,7 @@
 
 Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
 studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
-beyond the paper; its parts have words of their own. Scales are smoke (seconds), quick (a minute; a
+beyond the paper; its parts have names of their own. Scales are smoke (seconds), quick (a minute; a
 few for analogy), paper (an hour for analogy) and full (the study's 100,000 episodes; for the paper
 the same as paper). Finished trials are kept: the same command goes on where it stopped."""
 
@@ -21,10 +21,10 @@ from gim.cli.command import WRONG, needs
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
 from gim.experiments import analogy
 from gim.experiments.catalogue import chosen, experiments
-from gim.experiments.paper.settings import SCALES
 from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
 from gim.experiments.report.write import FIGURES, write_report
 from gim.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
+from gim.experiments.scale import SCALES
 from gim.registry import did_you_mean
 from gim.terminal import duration, table
 

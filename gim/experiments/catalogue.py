@@ -13,7 +13,7 @@ from functools import cache
 from types import ModuleType
 
 from gim.experiments import analogy, paper
-from gim.experiments.paper.base import Experiment
+from gim.experiments.experiment import Experiment
 from gim.registry import did_you_mean
 
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from gim.experiments import claims as package
 from gim.experiments.catalogue import experiments
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import SETTINGS
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.settings import SETTINGS
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 NOT_FINISHED = "not finished"
@@ -43,11 +43,11 @@ class Claim:
     source: str  # where the paper makes it
     rule: str  # when a part of it holds
     needs: tuple[str, ...]  # keys of the experiments whose results it is checked on
-    check: Callable[[Evidence, str], list[Part]]  # (results, setting) -> parts
+    check: Callable[[ResultsByCell, str], list[Part]]  # (results, setting) -> parts
 
 
 @dataclass(frozen=True)
-class Finding:
+class Judgement:
     """What came of checking a claim under one setting."""
 
     verdict: str
@@ -63,7 +63,7 @@ class Entry:
     statement: str
     source: str
     rule: str
-    findings: dict[str, Finding]  # by setting
+    judgements: dict[str, Judgement]  # by setting
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -80,22 +80,22 @@ def verdict(parts: Sequence[Part]) -> str:
     return IN_PART if any(told) else FAILS
 
 
-def judge(claim: Claim, evidence: Evidence, setting: str) -> Finding:
+def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
     """Check one claim under one setting."""
-    parts = claim.check(evidence, setting)
+    parts = claim.check(results, setting)
     holding = sum(part.holds is True for part in parts)
     untold = sum(part.holds is None for part in parts)
     summary = f"{holding} of {len(parts)} parts hold"
     if untold:
         summary += f", {untold} not finished"
-    return Finding(verdict(parts), parts[0].numbers if len(parts) == 1 else summary, parts)
+    return Judgement(verdict(parts), parts[0].numbers if len(parts) == 1 else summary, parts)
 
 
-def ledger(evidence: Evidence, ran: Iterable[str]) -> list[Entry]:
+def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
     """Every claim whose experiments were run, judged under both settings.
 
     Args:
-        evidence: the results.
+        results: what was run.
         ran: keys of the experiments that were run.
     """
     have = set(ran)
@@ -105,7 +105,7 @@ def ledger(evidence: Evidence, ran: Iterable[str]) -> list[Entry]:
             claim.statement,
             claim.source,
             claim.rule,
-            {setting: judge(claim, evidence, setting) for setting in SETTINGS},
+            {setting: judge(claim, results, setting) for setting in SETTINGS},
         )
         for claim in claims()
         if have.issuperset(claim.needs)

@@ -15,16 +15,17 @@ from pathlib import Path
 
 from gim.experiments.artefact import Artefact
 from gim.experiments.catalogue import chosen, groups, shortest
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.ledger import Entry, ledger
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SCALES, Scale
+from gim.experiments.results import Results
+from gim.experiments.scale import SCALES, Scale
 from gim.experiments.store import Store
-from gim.experiments.table import Results
 from gim.experiments.trial import Trial
 from gim.files import replacing
 
 MANIFEST = "reproduction.json"
-TITLE, TITLE_BEYOND = "The paper's evidence, made again", "Analogy, put to the test"
+TITLE, TITLE_BEYOND = "The paper's results, made again", "Analogy, put to the test"
 PACKAGES = ("gim", "numpy", "scipy", "numba", "gymnasium")
 
 
@@ -92,16 +93,16 @@ def findings(manifest: Manifest, results: Results) -> Findings:
     """Analyse and judge; pure but for the tasks that are built to look at them."""
     scale = SCALES[manifest.scale]
     experiments = chosen(manifest.keys)
-    evidence = Evidence(results, scale)
+    found = ResultsByCell(results, scale)
     return Findings(
         title=TITLE if {*manifest.keys} & {*groups()["all"]} else TITLE_BEYOND,
         scale=manifest.scale,
         command=manifest.command,
         seconds=manifest.seconds,
         versions=manifest.versions,
-        artefacts=[each.analyse(evidence) for each in experiments],
-        made={each.key: _made(each, evidence, scale) for each in experiments},
-        entries=ledger(evidence, manifest.keys),
+        artefacts=[each.analyse(found) for each in experiments],
+        made={each.key: _made(each, found, scale) for each in experiments},
+        entries=ledger(found, manifest.keys),
     )
 
 
@@ -122,8 +123,8 @@ def stored(folder: Path) -> Findings:
     found = [store.get(trial) for trial in trials]
     missing = sum(result is None for result in found)
     if missing:
-        words = " ".join(shortest(manifest.keys))
-        again = f"gim reproduce {words} --scale {manifest.scale} --out {folder}"
+        names = " ".join(shortest(manifest.keys))
+        again = f"gim reproduce {names} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
     return findings(manifest, Results.of(result for result in found if result is not None))
 
@@ -139,11 +140,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _made(experiment: Experiment, evidence: Evidence, scale: Scale) -> Made:
+def _made(experiment: Experiment, results: ResultsByCell, scale: Scale) -> Made:
     cells = experiment.cells(scale)
     trials = experiment.trials(scale)
-    seconds = evidence.results.column("seconds_total") if trials else ()
-    rows = [evidence.row(trial) for trial in trials]
+    seconds = results.table.column("seconds_total") if trials else ()
+    rows = [results.row(trial) for trial in trials]
     return Made(
         command=f"gim reproduce {experiment.key} --scale {scale.name}",
         trials=len(trials),

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from gim import files
 from gim.experiments.measures import MEASURES
-from gim.experiments.table import Results
+from gim.experiments.results import Results
 from gim.experiments.trial import FORMAT, MACHINE, Result, Trial
 
 KIND = "trial"

@@ -24,11 +24,11 @@ from gim.experiments import measures
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import (
     agent_in_full,
-    agent_word,
+    agent_spec,
     content,
     task_in_full,
-    task_word,
-    world_word,
+    task_spec,
+    world_spec,
 )
 from gim.mdp import TabularMDP
 from gim.run import prepare
@@ -45,13 +45,13 @@ MACHINE = (*measures.TIMES, "peak_memory_mb", "host")  # what may differ between
 class Trial:
     """One agent in one world from one seed.
 
-    Words are brought to normal form (`gim:m=40` is `gim`), and an agent's word is checked at once.
+    Specs are brought to normal form (`gim:m=40` is `gim`), and an agent's spec is checked at once.
 
     Args:
-        task: the word of a world, such as ``synthetic:rank=2,seed=3``; see `gim.worlds`.
-        agent: the word of an agent, such as ``rmax:m=20``.
+        task: the spec of a world, such as ``synthetic:rank=2,seed=3``; see `gim.worlds`.
+        agent: the spec of an agent, such as ``rmax:m=20``.
         episodes: how many to play.
-        seed: fixes every bit of the run (the seed of a random task is part of its word).
+        seed: fixes every bit of the run (the seed of a random task is part of its spec).
         epsilon: with a share of |V*|, sample complexity is measured as well; that costs time.
 
     Example:
@@ -75,8 +75,8 @@ class Trial:
             if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
             object.__setattr__(self, "epsilon", float(self.epsilon))
-        object.__setattr__(self, "task", task_word(self.task))
-        object.__setattr__(self, "agent", agent_word(self.agent))
+        object.__setattr__(self, "task", task_spec(self.task))
+        object.__setattr__(self, "agent", agent_spec(self.agent))
 
     @property
     def id(self) -> str:
@@ -111,7 +111,7 @@ class Result:
     curves: dict[str, NDArray]
 
     def of(self, trial: Trial) -> Result:
-        """The same under the words of this trial, whose digest must be equal."""
+        """The same under the specs of this trial, whose digest must be equal."""
         return Result(self.columns | identity(trial), self.curves)
 
     def bits(self) -> dict[str, Any]:
@@ -178,4 +178,4 @@ def identity(trial: Trial) -> dict[str, Any]:
     """The columns that name a trial."""
     epsilon = math.nan if trial.epsilon is None else trial.epsilon
     own = {name: getattr(trial, name) for name in IDENTITY} | {"epsilon": epsilon}
-    return own | {"world": world_word(trial.task), "id": trial.id}
+    return own | {"world": world_spec(trial.task), "id": trial.id}

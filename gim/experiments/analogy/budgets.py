@@ -9,14 +9,14 @@ import numpy as np
 
 from gim.agents.gim import GIM
 from gim.envs import make
+from gim.experiments.analogy.gains import SHARE, signed
 from gim.experiments.analogy.settings import seeds
-from gim.experiments.analogy.shapes import SHARE, signed
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment, distinct, pick
-from gim.experiments.paper.settings import Cell, Scale
-from gim.experiments.paper.shapes import by_panel, estimate_of, spoken
+from gim.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
+from gim.experiments.experiment import Experiment
+from gim.experiments.scale import Scale
 from gim.experiments.statistics import compare, curve_band
+from gim.experiments.tables import estimate_of, spoken
 
 ACTIVE = "active"
 WALKS = (ACTIVE, "planned", "curious", "balanced", "uniform")
@@ -55,7 +55,7 @@ def cells(scale: Scale) -> list[Cell]:
             budget = visits * world.S * world.A
             for walk in WALKS:
                 found.append(
-                    settings.cell(
+                    Cell.of(
                         "",
                         panel,
                         walk,
@@ -69,18 +69,18 @@ def cells(scale: Scale) -> list[Cell]:
     return found
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """The value of the policy after each budget, and what active walking gains."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     runs = f"{len(found[0].trials)} runs, 95 % interval"
     panels = [
-        Panel(panel, "visits of a pair, mean", SHARE, _lines(evidence, inside), log_x=True)
+        Panel(panel, "visits of a pair, mean", SHARE, _lines(results, inside), log_x=True)
         for panel, inside in by_panel(found)
     ]
     note = f"Exact value of the policy after the budget, {runs}."
     return EXPERIMENT.artefact(
         figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
-        tables=[gain_table(evidence, found), score_table(evidence, found)],
+        tables=[gain_table(results, found), score_table(results, found)],
         notes=[
             "GIM with infer=analogy: it walks for so many steps, infers, plans once; no learning "
             "after that. Curious and planned walking finish a pair at the mean number of visits "
@@ -89,20 +89,20 @@ def analyse(evidence: Evidence) -> Artefact:
     )
 
 
-def score_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+def score_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task and budget, a column per walk."""
     rows = [
-        [panel, f"{x:g}", *(spoken(estimate_of(evidence.values(c, SCORE))) for c in mine)]
+        [panel, f"{x:g}", *(spoken(estimate_of(results.values(c, SCORE))) for c in mine)]
         for panel, x, mine in _groups(cells)
     ]
     return Table("Share of the optimum after the budget", ["task", "visits", *WALKS], rows)
 
 
-def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task and budget: active walking less each other walk, paired."""
     rows = []
     for panel, x, (active, *others) in _groups(cells):
-        scores = [evidence.values(cell, SCORE) for cell in (active, *others)]
+        scores = [results.values(cell, SCORE) for cell in (active, *others)]
         gains = [signed(compare(scores[0], other).difference) for other in scores[1:]]
         rows.append([panel, f"{x:g}", *gains])
     heads = ["task", "visits", *(f"over {walk}" for walk in WALKS[1:])]
@@ -118,11 +118,11 @@ def _groups(cells: Sequence[Cell]) -> list[tuple[str, float, list[Cell]]]:
     ]
 
 
-def _lines(evidence: Evidence, inside: Sequence[Cell]) -> list[Series]:
+def _lines(results: ResultsByCell, inside: Sequence[Cell]) -> list[Series]:
     lines = []
     for walk in distinct(cell.agent for cell in inside):
         mine = pick(inside, agent=walk)
-        band = curve_band(np.stack([evidence.values(cell, SCORE) for cell in mine], axis=1))
+        band = curve_band(np.stack([results.values(cell, SCORE) for cell in mine], axis=1))
         low, high = (None if end is None else end.tolist() for end in (band.low, band.high))
         at: list[float | None] = [cell.x for cell in mine]
         lines.append(Series(walk, at, band.mean.tolist(), low, high, marks=True))

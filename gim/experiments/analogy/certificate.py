@@ -8,11 +8,12 @@ from functools import cache
 import numpy as np
 
 from gim.experiments.analogy import classics, ranks, unrelated
+from gim.experiments.analogy.gains import NOTHING
 from gim.experiments.analogy.settings import ANALOGIST
-from gim.experiments.analogy.shapes import NOTHING
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.paper.base import Evidence, Experiment, Floats, pick
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
+from gim.experiments.experiment import Experiment
+from gim.experiments.scale import Scale
 
 STATED = 0.9  # the share of inferred pairs whose bound is to hold
 HOLDS, FAILS = "holds", "fails"
@@ -29,12 +30,12 @@ def cells(scale: Scale) -> list[Cell]:
     return pick(every, agent=ANALOGIST)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Coverage of both bounds, and the bound on the loss of the plan."""
-    found = cells(evidence.scale)
-    tables = [coverage_table(evidence, found, error) for error in ERRORS]
+    found = cells(results.scale)
+    tables = [coverage_table(results, found, error) for error in ERRORS]
     return EXPERIMENT.artefact(
-        tables=[*tables, unmet_table(evidence, found), loss_table(evidence, found)],
+        tables=[*tables, unmet_table(results, found), loss_table(results, found)],
         notes=[
             f"Each inferred pair has a bound; the bounds are to hold for {STATED:g} of the pairs. "
             "They do on a task if the mean coverage over the runs is at least that, less two "
@@ -44,21 +45,21 @@ def analyse(evidence: Evidence) -> Artefact:
     )
 
 
-def coverage_table(evidence: Evidence, cells: list[Cell], error: str) -> Table:
+def coverage_table(results: ResultsByCell, cells: list[Cell], error: str) -> Table:
     """A row per task: the share of inferred pairs whose error keeps within its bound."""
     covered, vacuous = ERRORS[error]
     rows = []
     for cell in cells:
-        share = measured(evidence, cell, covered)
+        share = measured(results, cell, covered)
         rows.append(
             [
                 cell.panel,
                 f"{share.size} of {len(cell.trials)}",
-                mean(measured(evidence, cell, "inferred"), ",.0f"),
+                mean(measured(results, cell, "inferred"), ",.0f"),
                 f"{STATED:g}",
                 with_error(share),
-                mean(measured(evidence, cell, vacuous), ".3f"),
-                verdict(share),
+                mean(measured(results, cell, vacuous), ".3f"),
+                coverage_verdict(share),
             ]
         )
     heads = ["task", "runs", "inferred pairs", "stated", "coverage", "vacuous", "verdict"]
@@ -68,37 +69,37 @@ def coverage_table(evidence: Evidence, cells: list[Cell], error: str) -> Table:
     return Table(f"The certificate on {error}", heads, rows, note)
 
 
-def unmet_table(evidence: Evidence, cells: list[Cell]) -> Table:
+def unmet_table(results: ResultsByCell, cells: list[Cell]) -> Table:
     """A row per task: the inferred pairs that were never met at all."""
     names = ("unmet", "vacuous_unmet")
     rows = []
     for cell in cells:
-        pairs, vacuous = (measured(evidence, cell, name) for name in names)
+        pairs, vacuous = (measured(results, cell, name) for name in names)
         rows.append([cell.panel, mean(pairs, ",.0f"), mean(vacuous, ".3f")])
     heads = ["task", "never met", "vacuous"]
     return Table("Bounds on |(p - q)·V| of pairs that were never met", heads, rows)
 
 
-def loss_table(evidence: Evidence, cells: list[Cell]) -> Table:
+def loss_table(results: ResultsByCell, cells: list[Cell]) -> Table:
     """A row per task: the bound on what the plan loses, and what it does lose."""
     rows = []
     for cell in cells:
-        bound, loss = (measured(evidence, cell, name) for name in ("loss_bound", "loss"))
+        bound, loss = (measured(results, cell, name) for name in ("loss_bound", "loss"))
         kept = f"{int((loss <= bound).sum())} of {loss.size}" if loss.size else NOTHING
         rows.append([cell.panel, mean(bound, ".3f"), mean(loss, ".3f"), kept])
     note = "Shares of the optimum; means over the runs that have a bound."
     return Table("The loss of the plan", ["task", "bound", "loss", "kept in"], rows, note)
 
 
-def measured(evidence: Evidence, cell: Cell, column: str) -> Floats:
+def measured(results: ResultsByCell, cell: Cell, column: str) -> Floats:
     """A column over the runs that have it: NaN is a run in which nothing was inferred."""
-    if column not in evidence.results.columns:
+    if column not in results.table.columns:
         return np.zeros(0)
-    values = evidence.values(cell, column)
+    values = results.values(cell, column)
     return values[np.isfinite(values)]
 
 
-def verdict(coverage: Floats) -> str:
+def coverage_verdict(coverage: Floats) -> str:
     """Holds, fails, or cannot be told since nothing was inferred."""
     if not coverage.size:
         return NOTHING

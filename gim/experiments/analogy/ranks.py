@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.analogy import settings
+from gim.experiments.analogy.gains import compared, gain_figure
 from gim.experiments.analogy.settings import LARGE, Place, longer_only
-from gim.experiments.analogy.shapes import compared, gain_figure
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.scale import Scale
 
 RANKS = ((2, 5), (5, 8), (12, 16))  # J and K
 BLOCKS = 10
@@ -38,15 +39,15 @@ def cells(scale: Scale) -> list[Cell]:
     return settings.cells(PLACES, scale)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Curves, their totals, and the gains against the rank."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     title = "Exactly low rank, S=50 and A=40"
-    curves, tables = compared(evidence, found, "analogy-ranks", title)
+    curves, tables = compared(results, found, "analogy-ranks", title)
     return EXPERIMENT.artefact(
         figures=[
             curves,
-            gain_figure(evidence, found, "analogy-gain", "What analogy brings, by rank"),
+            gain_figure(results, found, "analogy-gain", "What analogy brings, by rank"),
         ],
         tables=tables,
         notes=[

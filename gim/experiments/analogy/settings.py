@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import gymnasium
 
-from gim.experiments.paper import settings
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell
+from gim.experiments.scale import Scale
 
 FIRST = 2000  # of the seeds of a rehearsal, which may be looked at while agents are built
 FRESH = 2200  # of the seeds that count, which may not
@@ -45,19 +45,19 @@ class Place:
 def cells(places: Sequence[Place], scale: Scale) -> list[Cell]:
     """Every agent in every place; run k plays instance k from seed k, for all agents alike."""
     return [
-        settings.cell(
+        Cell.of(
             place.line,
             place.title,
             agent,
             place.task,
-            word,
+            spec,
             place.episodes[scale.name],
             seeds(scale),
             place.x,
         )
         for place in places
         if scale.name in place.episodes
-        for agent, word in AGENTS.items()
+        for agent, spec in AGENTS.items()
     ]
 
 

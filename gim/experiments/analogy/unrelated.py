@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.analogy import settings
+from gim.experiments.analogy.gains import compared
 from gim.experiments.analogy.settings import SMALL, Place
-from gim.experiments.analogy.shapes import compared
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.scale import Scale
 
 PLACES = (
     Place("Synthetic, rewards of states", "synthetic:rewards=state", SMALL),
@@ -23,10 +24,10 @@ def cells(scale: Scale) -> list[Cell]:
     return settings.cells(PLACES, scale)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Curves and their totals."""
-    places = cells(evidence.scale)
-    curves, tables = compared(evidence, places, "analogy-unrelated", "Little or nothing in common")
+    places = cells(results.scale)
+    curves, tables = compared(results, places, "analogy-unrelated", "Little or nothing in common")
     return EXPERIMENT.artefact(
         figures=[curves],
         tables=tables,

@@ -4,39 +4,39 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, at_least, greater, spread
+from gim.experiments.cells import ResultsByCell
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure4, figure11, figures12to14
-from gim.experiments.paper.base import Evidence
 from gim.experiments.paper.settings import GREEDY, MODEL_BASED, RMAX
+from gim.experiments.parts import Selection, at_least, greater, spread
 
 SLIGHT, MUCH, MUCH_EPISODES = 0.05, 0.05, 0.2  # of the optimum; of the mean TotalEps
 EPISODES = f"{100 * MUCH_EPISODES:.0f} %"
 
 
-def rank_drop(evidence: Evidence, setting: str) -> list[Part]:
+def rank_drop(results: ResultsByCell, setting: str) -> list[Part]:
     """From the lowest rank to the highest, AvgReward drops by a little."""
-    look = Look(evidence, figure4.cells(evidence.scale), setting)
+    runs = Selection(results, figure4.cells(results.scale), setting)
     parts = []
     for agent in MODEL_BASED:
-        low, *_, high = look.at("rank", agent)
-        a, b = look.of(low, "score"), look.of(high, "score")
+        low, *_, high = runs.at("rank", agent)
+        a, b = runs.of(low, "score"), runs.of(high, "score")
         part = greater(f"{agent} drops", a, b, (f"rank {low.x:g}", f"rank {high.x:g}"))
         parts.append(part)
         little = float((a - b).mean()) <= SLIGHT
         parts.append(Part(f"{agent}: the drop is slight", little, f"{(a - b).mean():+.3f}"))
-    final = look.of(look.at("rank", GREEDY)[-1], "final_score")
+    final = runs.of(runs.at("rank", GREEDY)[-1], "final_score")
     return [*parts, at_least("GIM's policy at full rank", final, 0.95)]
 
 
-def rank_explores(evidence: Evidence, setting: str) -> list[Part]:
+def rank_explores(results: ResultsByCell, setting: str) -> list[Part]:
     """TotalEps stays with the rank, PostAvgReward drops."""
-    look = Look(evidence, figure11.cells(evidence.scale), setting)
-    low, *_, high = look.at("rank", GREEDY)
+    runs = Selection(results, figure11.cells(results.scale), setting)
+    low, *_, high = runs.at("rank", GREEDY)
     names = (f"rank {low.x:g}", f"rank {high.x:g}")
-    posts = look.of(low, "post_score"), look.of(high, "post_score")
-    lengths = look.means("rank", GREEDY, "total_eps")
-    if not all(map(look.finished, look.at("rank", GREEDY))):
+    posts = runs.of(low, "post_score"), runs.of(high, "post_score")
+    lengths = runs.means("rank", GREEDY, "total_eps")
+    if not all(map(runs.finished, runs.at("rank", GREEDY))):
         lengths = np.full_like(lengths, np.nan)
     return [
         spread("TotalEps stays", lengths, MUCH_EPISODES, 0, share=True),
@@ -44,26 +44,26 @@ def rank_explores(evidence: Evidence, setting: str) -> list[Part]:
     ]
 
 
-def unchanged(evidence: Evidence, setting: str) -> list[Part]:
+def unchanged(results: ResultsByCell, setting: str) -> list[Part]:
     """The three measures of GIM over each property."""
-    look = Look(evidence, figures12to14.cells(evidence.scale), setting)
+    runs = Selection(results, figures12to14.cells(results.scale), setting)
     parts = []
-    for name in look.panels:
+    for name in runs.panels:
         for measure in ("score", "post_score"):
             what = f"{name}: {'AvgReward' if measure == 'score' else 'PostAvgReward'}"
-            parts.append(spread(what, look.means(name, GREEDY, measure), MUCH))
-        lengths = look.means(name, GREEDY, "total_eps")
+            parts.append(spread(what, runs.means(name, GREEDY, measure), MUCH))
+        lengths = runs.means(name, GREEDY, "total_eps")
         parts.append(spread(f"{name}: TotalEps", lengths, MUCH_EPISODES, 0, share=True))
     return parts
 
 
-def ahead(evidence: Evidence, setting: str) -> list[Part]:
+def ahead(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM against RMax at every value of mu0 and kappa."""
-    look = Look(evidence, figure4.cells(evidence.scale), setting)
+    runs = Selection(results, figure4.cells(results.scale), setting)
     parts = []
     for name in ("mu0", "kappa"):
-        for ours, theirs in zip(look.at(name, GREEDY), look.at(name, RMAX), strict=True):
-            scores = look.of(ours, "score"), look.of(theirs, "score")
+        for ours, theirs in zip(runs.at(name, GREEDY), runs.at(name, RMAX), strict=True):
+            scores = runs.of(ours, "score"), runs.of(theirs, "score")
             parts.append(greater(f"{name} = {ours.x:g}", *scores, (GREEDY, RMAX)))
     return parts
 

@@ -4,31 +4,32 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, at_least, greater, longer
+from gim.experiments.cells import ResultsByCell
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure1, figure2
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import GREEDY, LEARNERS, MODEL_FREE, RMAX, STRONG, TODAY, Q
+from gim.experiments.paper.settings import GREEDY, LEARNERS, MODEL_FREE, RMAX, TODAY, Q
+from gim.experiments.parts import Selection, at_least, greater, longer
+from gim.experiments.settings import STRONG
 
 NEAR = 0.95  # of the optimum, what we call near-optimal
 SHARE = f"{100 * NEAR:.0f} %"
 
 
-def gains_most(evidence: Evidence, setting: str) -> list[Part]:
+def gains_most(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM against the best other learner of Figure 1."""
-    return _against_best(evidence, setting, setting, LEARNERS[1:])
+    return _against_best(results, setting, setting, LEARNERS[1:])
 
 
-def beats_today(evidence: Evidence, setting: str) -> list[Part]:
+def beats_today(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM against the best learner of the second panel."""
-    return _against_best(evidence, setting, STRONG, TODAY)
+    return _against_best(results, setting, STRONG, TODAY)
 
 
 def _against_best(
-    evidence: Evidence, setting: str, others: str, rivals: tuple[str, ...]
+    results: ResultsByCell, setting: str, others: str, rivals: tuple[str, ...]
 ) -> list[Part]:
-    found = figure1.cells(evidence.scale)
-    ours, theirs = Look(evidence, found, setting), Look(evidence, found, others)
+    found = figure1.cells(results.scale)
+    ours, theirs = Selection(results, found, setting), Selection(results, found, others)
     parts = []
     for panel in ours.panels:
         scores = {rival: theirs(panel, rival, "score") for rival in rivals}
@@ -37,56 +38,56 @@ def _against_best(
     return parts
 
 
-def near_optimal(evidence: Evidence, setting: str) -> list[Part]:
+def near_optimal(results: ResultsByCell, setting: str) -> list[Part]:
     """The policy that GIM settles on."""
-    look = Look(evidence, figure1.cells(evidence.scale), setting)
-    return [at_least(panel, look(panel, GREEDY, "final_score"), NEAR) for panel in look.panels]
+    runs = Selection(results, figure1.cells(results.scale), setting)
+    return [at_least(panel, runs(panel, GREEDY, "final_score"), NEAR) for panel in runs.panels]
 
 
-def rmax_late(evidence: Evidence, setting: str) -> list[Part]:
+def rmax_late(results: ResultsByCell, setting: str) -> list[Part]:
     """RMax's last policy is near-optimal, and it explores for longer than GIM."""
-    look = Look(evidence, figure1.cells(evidence.scale), setting)
+    runs = Selection(results, figure1.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        final = look(panel, RMAX, "final_score")
+    for panel in runs.panels:
+        final = runs(panel, RMAX, "final_score")
         parts.append(at_least(f"{panel}: RMax's policy is near-optimal", final, NEAR))
-        cells = look.at(panel, RMAX)[0], look.at(panel, GREEDY)[0]
-        parts.append(longer(look, f"{panel}: RMax explores longer", *cells, (RMAX, GREEDY)))
+        cells = runs.at(panel, RMAX)[0], runs.at(panel, GREEDY)[0]
+        parts.append(longer(runs, f"{panel}: RMax explores longer", *cells, (RMAX, GREEDY)))
     return parts
 
 
-def trapped(evidence: Evidence, setting: str) -> list[Part]:
+def trapped(results: ResultsByCell, setting: str) -> list[Part]:
     """On some task the last policy of a model-free learner is far from optimal."""
-    look = Look(evidence, figure1.cells(evidence.scale), setting)
+    runs = Selection(results, figure1.cells(results.scale), setting)
     parts = []
     for agent in MODEL_FREE:
-        final = {panel: look(panel, agent, "final_score").mean() for panel in look.panels}
+        final = {panel: runs(panel, agent, "final_score").mean() for panel in runs.panels}
         numbers = ", ".join(f"{panel} {mean:.3f}" for panel, mean in final.items())
         parts.append(Part(agent, bool(min(final.values()) < NEAR), numbers))
     return parts
 
 
-def q_ahead(evidence: Evidence, setting: str) -> list[Part]:
+def q_ahead(results: ResultsByCell, setting: str) -> list[Part]:
     """Q-learning gains more than GIM in Figure 2, by no more than a tenth of the optimum."""
-    look = Look(evidence, figure2.cells(evidence.scale), setting)
+    runs = Selection(results, figure2.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        ours, theirs = look(panel, GREEDY, "score"), look(panel, Q, "score")
+    for panel in runs.panels:
+        ours, theirs = runs(panel, GREEDY, "score"), runs(panel, Q, "score")
         part = greater(panel, theirs, ours, (Q, GREEDY))
         slight = float((theirs - ours).mean()) <= 0.1
         parts.append(Part(panel, part.holds and slight, part.numbers))
     return parts
 
 
-def rmax_not_converged(evidence: Evidence, setting: str) -> list[Part]:
+def rmax_not_converged(results: ResultsByCell, setting: str) -> list[Part]:
     """At the end of Figure 2 RMax's policy is not near-optimal."""
-    look = Look(evidence, figure2.cells(evidence.scale), setting)
+    runs = Selection(results, figure2.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        cell = look.at(panel, RMAX)[0]
-        final = float(np.mean(look.of(cell, "final_score")))
+    for panel in runs.panels:
+        cell = runs.at(panel, RMAX)[0]
+        final = float(np.mean(runs.of(cell, "final_score")))
         numbers = f"last policy {final:.3f} of the optimum; exploration finished in "
-        numbers += f"{look.finished(cell)} of {len(cell.trials)} runs"
+        numbers += f"{runs.finished(cell)} of {len(cell.trials)} runs"
         parts.append(Part(panel, final < NEAR, numbers))
     return parts
 

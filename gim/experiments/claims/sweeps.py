@@ -6,43 +6,43 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, greater, longer
+from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure3, figure10, figures7to9
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import GREEDY, RMAX, Cell
+from gim.experiments.paper.settings import GREEDY, RMAX
+from gim.experiments.parts import Selection, greater, longer
 
 HIGH, WORSE = 0.95, 0.01  # of the optimum
 
 
-def more_reward(evidence: Evidence, setting: str) -> list[Part]:
+def more_reward(results: ResultsByCell, setting: str) -> list[Part]:
     """At every m of Figure 3."""
-    return _by_m(Look(evidence, figure3.cells(evidence.scale), setting), "rank 2", "score")
+    return _by_m(Selection(results, figure3.cells(results.scale), setting), "rank 2", "score")
 
 
-def sooner(evidence: Evidence, setting: str) -> list[Part]:
+def sooner(results: ResultsByCell, setting: str) -> list[Part]:
     """At every m of Figure 3."""
-    return _by_m(Look(evidence, figure3.cells(evidence.scale), setting), "rank 2", "total_eps")
+    return _by_m(Selection(results, figure3.cells(results.scale), setting), "rank 2", "total_eps")
 
 
-def grids(evidence: Evidence, setting: str) -> list[Part]:
+def grids(results: ResultsByCell, setting: str) -> list[Part]:
     """Both, on both grids."""
-    look = Look(evidence, figure10.cells(evidence.scale), setting)
+    runs = Selection(results, figure10.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         for measure, what in (("score", "gains more"), ("total_eps", "explores sooner")):
-            parts.append(_all(f"{panel}: GIM {what}", _by_m(look, panel, measure)))
+            parts.append(_all(f"{panel}: GIM {what}", _by_m(runs, panel, measure)))
     return parts
 
 
-def slightly_worse(evidence: Evidence, setting: str) -> list[Part]:
+def slightly_worse(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM's PostAvgReward against RMax's, on the seeds on which both finished."""
-    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    runs = Selection(results, figures7to9.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         lost, pairs = [], 0
-        for ours, theirs in zip(look.at(panel, GREEDY), look.at(panel, RMAX), strict=True):
-            both = look.of(theirs, "post_score") - look.of(ours, "post_score")
+        for ours, theirs in zip(runs.at(panel, GREEDY), runs.at(panel, RMAX), strict=True):
+            both = runs.of(theirs, "post_score") - runs.of(ours, "post_score")
             told = both[np.isfinite(both)]
             if 2 * told.size >= both.size:
                 lost.append(float(told.mean()))
@@ -56,48 +56,48 @@ def slightly_worse(evidence: Evidence, setting: str) -> list[Part]:
     return parts
 
 
-def always_high(evidence: Evidence, setting: str) -> list[Part]:
+def always_high(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM's AvgReward at its worst m."""
-    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    runs = Selection(results, figures7to9.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        means = look.means(panel, GREEDY, "score")
+    for panel in runs.panels:
+        means = runs.means(panel, GREEDY, "score")
         numbers = f"from {means.min():.3f} to {means.max():.3f} over m"
         parts.append(Part(panel, bool(means.min() > HIGH), numbers))
     return parts
 
 
-def less_sensitive(evidence: Evidence, setting: str) -> list[Part]:
+def less_sensitive(results: ResultsByCell, setting: str) -> list[Part]:
     """How far AvgReward and TotalEps move over m."""
-    look = Look(evidence, figures7to9.cells(evidence.scale), setting)
+    runs = Selection(results, figures7to9.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         for measure, what, digits in (("score", "AvgReward", 3), ("total_eps", "TotalEps", 0)):
-            ours, theirs = (float(np.ptp(look.means(panel, a, measure))) for a in (GREEDY, RMAX))
+            ours, theirs = (float(np.ptp(runs.means(panel, a, measure))) for a in (GREEDY, RMAX))
             numbers = f"spread over m: GIM {ours:,.{digits}f}, RMax {theirs:,.{digits}f}"
-            done = [look.finished(cell) for a in (GREEDY, RMAX) for cell in look.at(panel, a)]
-            runs = len(look.at(panel, RMAX)[0].trials)
-            if measure == "total_eps" and min(done) < runs:  # then the means are lower bounds
-                numbers += f", at some m with {min(done)} of {runs} runs finished"
+            done = [runs.finished(cell) for a in (GREEDY, RMAX) for cell in runs.at(panel, a)]
+            many = len(runs.at(panel, RMAX)[0].trials)
+            if measure == "total_eps" and min(done) < many:  # then the means are lower bounds
+                numbers += f", at some m with {min(done)} of {many} runs finished"
                 parts.append(Part(f"{panel}: {what}", None, numbers))
             else:
                 parts.append(Part(f"{panel}: {what}", ours < theirs, numbers))
     return parts
 
 
-def _by_m(look: Look, panel: str, measure: str) -> list[Part]:
+def _by_m(runs: Selection, panel: str, measure: str) -> list[Part]:
     """GIM ahead of RMax, m by m: more reward, or fewer episodes."""
     parts = []
-    for ours, theirs in zip(look.at(panel, GREEDY), look.at(panel, RMAX), strict=True):
-        parts.append(_ahead(look, ours, theirs, measure))
+    for ours, theirs in zip(runs.at(panel, GREEDY), runs.at(panel, RMAX), strict=True):
+        parts.append(_ahead(runs, ours, theirs, measure))
     return parts
 
 
-def _ahead(look: Look, ours: Cell, theirs: Cell, measure: str) -> Part:
+def _ahead(runs: Selection, ours: Cell, theirs: Cell, measure: str) -> Part:
     what = f"m = {ours.x:g}"
     if measure == "total_eps":
-        return longer(look, what, theirs, ours, (RMAX, GREEDY))
-    return greater(what, look.of(ours, measure), look.of(theirs, measure), (GREEDY, RMAX))
+        return longer(runs, what, theirs, ours, (RMAX, GREEDY))
+    return greater(what, runs.of(ours, measure), runs.of(theirs, measure), (GREEDY, RMAX))
 
 
 def _all(what: str, parts: Sequence[Part]) -> Part:

@@ -4,83 +4,83 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, at_least, at_most, greater
+from gim.experiments.cells import Floats, ResultsByCell
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import figure1, table2, table3
-from gim.experiments.paper.base import Evidence, Floats
 from gim.experiments.paper.settings import DOUBLE_Q, GREEDY, MODEL_FREE, RMAX
+from gim.experiments.parts import Selection, at_least, at_most, greater
 
 COMPARABLE = 2.5  # times the model-free mean; the paper's own largest ratio is 2.05
 GROWTH, STAYS = 4.0, 1.5  # the paper: 8.2 and 1.12
 
 
-def faster_than_rmax(evidence: Evidence, setting: str) -> list[Part]:
+def faster_than_rmax(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM is faster on three tasks, RMax on RiverSwim."""
-    look = Look(evidence, table2.cells(evidence.scale), setting)
+    runs = Selection(results, table2.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         slow, fast = (GREEDY, RMAX) if panel == "RiverSwim" else (RMAX, GREEDY)
         what = f"{panel}: {fast} is faster (ms)"
-        parts.append(greater(what, _ms(look, panel, slow), _ms(look, panel, fast), (slow, fast), 1))
+        parts.append(greater(what, _ms(runs, panel, slow), _ms(runs, panel, fast), (slow, fast), 1))
     return parts
 
 
-def comparable(evidence: Evidence, setting: str) -> list[Part]:
+def comparable(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM takes no more than a few times as long as the model-free learners."""
-    look = Look(evidence, table2.cells(evidence.scale), setting)
+    runs = Selection(results, table2.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        others = np.mean([_ms(look, panel, agent) for agent in MODEL_FREE], axis=0)
-        ratio = _ms(look, panel, GREEDY) / others
+    for panel in runs.panels:
+        others = np.mean([_ms(runs, panel, agent) for agent in MODEL_FREE], axis=0)
+        ratio = _ms(runs, panel, GREEDY) / others
         parts.append(at_most(f"{panel}: times the model-free mean", ratio, COMPARABLE, 2))
     return parts
 
 
-def growth(evidence: Evidence, setting: str) -> list[Part]:
+def growth(results: ResultsByCell, setting: str) -> list[Part]:
     """From S=20 to S=50."""
-    look = Look(evidence, table3.cells(evidence.scale), setting)
-    small, large = look.panels[0], look.panels[-1]
-    times = {agent: _ms(look, large, agent) / _ms(look, small, agent) for agent in (RMAX, GREEDY)}
+    runs = Selection(results, table3.cells(results.scale), setting)
+    small, large = runs.panels[0], runs.panels[-1]
+    times = {agent: _ms(runs, large, agent) / _ms(runs, small, agent) for agent in (RMAX, GREEDY)}
     return [
         at_least(f"RMax: time at {large} over that at {small}", times[RMAX], GROWTH, 2),
         at_most(f"GIM: time at {large} over that at {small}", times[GREEDY], STAYS, 2),
     ]
 
 
-def much_faster(evidence: Evidence, setting: str) -> list[Part]:
+def much_faster(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM below RMax and Double-Q at every size."""
-    look = Look(evidence, table3.cells(evidence.scale), setting)
+    runs = Selection(results, table3.cells(results.scale), setting)
     return [
         greater(
             f"{panel}: below {other} (ms)",
-            _ms(look, panel, other),
-            _ms(look, panel, GREEDY),
+            _ms(runs, panel, other),
+            _ms(runs, panel, GREEDY),
             (other, GREEDY),
             1,
         )
-        for panel in look.panels
+        for panel in runs.panels
         for other in (RMAX, DOUBLE_Q)
     ]
 
 
-def plans(evidence: Evidence, setting: str) -> list[Part]:
+def plans(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM plans once; RMax once per state that becomes known, and once at the start."""
-    look = Look(evidence, figure1.cells(evidence.scale), setting)
+    runs = Selection(results, figure1.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
-        explored = look(panel, GREEDY, "explored") > 0
-        ours = look(panel, GREEDY, "plans")
+    for panel in runs.panels:
+        explored = runs(panel, GREEDY, "explored") > 0
+        ours = runs(panel, GREEDY, "plans")
         once = bool((ours[explored] == 1).all()) if explored.any() else None
         parts.append(Part(f"{panel}: GIM plans once", once, f"{ours.mean():.1f} plans"))
-        theirs, S = look(panel, RMAX, "plans"), look(panel, RMAX, "S")
+        theirs, S = runs(panel, RMAX, "plans"), runs(panel, RMAX, "S")
         numbers = f"{theirs.mean():.1f} plans, {S.mean():.0f} states"
         many = bool(((theirs >= 2) & (theirs <= S + 1)).all())
         parts.append(Part(f"{panel}: RMax plans once per known state", many, numbers))
     return parts
 
 
-def _ms(look: Look, panel: str, agent: str) -> Floats:
-    return 1000 * look(panel, agent, "seconds_total")
+def _ms(runs: Selection, panel: str, agent: str) -> Floats:
+    return 1000 * runs(panel, agent, "seconds_total")
 
 
 CLAIMS = (

@@ -6,57 +6,58 @@ from itertools import pairwise
 
 import numpy as np
 
-from gim.experiments.claims.parts import Look, greater, longer
+from gim.experiments.cells import ResultsByCell
 from gim.experiments.ledger import Claim, Part
 from gim.experiments.paper import rho1_vs_rmax, sweep_rho_beta, walks
-from gim.experiments.paper.base import Evidence
 from gim.experiments.paper.properties import realised
-from gim.experiments.paper.settings import AUTHORS, FAIR, RMAX, TITLES
+from gim.experiments.paper.settings import RMAX, TITLES
+from gim.experiments.parts import Selection, greater, longer
+from gim.experiments.settings import AUTHORS, FAIR
 from gim.experiments.spec import instance
 from gim.model.matrices import dynamic_matrices
 from gim.worlds import world_of
 
 
-def fewer_steps(evidence: Evidence, setting: str) -> list[Part]:
+def fewer_steps(results: ResultsByCell, setting: str) -> list[Part]:
     """Curious walking against balanced and uniform wandering, by TotalEps."""
-    look = Look(evidence, walks.cells(evidence.scale), FAIR)
+    runs = Selection(results, walks.cells(results.scale), FAIR)
     ours = "as published" if setting == AUTHORS else "curious (Alg. 1)"
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         for other in ("balanced wandering", "uniform"):
-            cells = look.at(panel, other)[0], look.at(panel, ours)[0]
+            cells = runs.at(panel, other)[0], runs.at(panel, ours)[0]
             what = f"{panel}: fewer than {other}"
-            parts.append(longer(look, what, *cells, (other, ours)))
+            parts.append(longer(runs, what, *cells, (other, ours)))
     return parts
 
 
-def saves_samples(evidence: Evidence, setting: str) -> list[Part]:
+def saves_samples(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM with rho = 1 against RMax, by Definition 2."""
-    look = Look(evidence, rho1_vs_rmax.cells(evidence.scale), setting)
+    runs = Selection(results, rho1_vs_rmax.cells(results.scale), setting)
     parts = []
-    for panel in look.panels:
+    for panel in runs.panels:
         names = (RMAX, "GIM, ρ=1")
-        theirs, ours = (look(panel, agent, "sample_complexity") for agent in names)
+        theirs, ours = (runs(panel, agent, "sample_complexity") for agent in names)
         parts.append(greater(panel, theirs, ours, names, 0))
     return parts
 
 
-def smaller_rho(evidence: Evidence, setting: str) -> list[Part]:
+def smaller_rho(results: ResultsByCell, setting: str) -> list[Part]:
     """GIM's advantage over RMax, from one rho to the next; RMax itself does not depend on it."""
-    look = Look(evidence, sweep_rho_beta.cells(evidence.scale), setting)
-    cells = look.at("Synthetic", sweep_rho_beta.name(0.2))
+    runs = Selection(results, sweep_rho_beta.cells(results.scale), setting)
+    cells = runs.at("Synthetic", sweep_rho_beta.name(0.2))
     parts = []
     for small, large in pairwise(cells):
-        rmax = look.of(look.at("Synthetic", RMAX)[0], "score")
-        gains = look.of(small, "score") - rmax, look.of(large, "score") - rmax
+        rmax = runs.of(runs.at("Synthetic", RMAX)[0], "score")
+        gains = runs.of(small, "score") - rmax, runs.of(large, "score") - rmax
         names = (f"advantage at ρ = {small.x:g}", f"at {large.x:g}")
         parts.append(greater(f"from ρ = {large.x:g} to {small.x:g}", *gains, names))
     return parts
 
 
-def kappa_below_2(evidence: Evidence, setting: str) -> list[Part]:
+def kappa_below_2(results: ResultsByCell, setting: str) -> list[Part]:
     """The condition number of the dynamic matrices of the four tasks; no run is needed."""
-    seeds = evidence.scale.seeds()[:5]
+    seeds = results.scale.seeds()[:5]
     drawn = [realised(instance("synthetic", k), "kappa") for k in seeds]
     parts = [_kappa("Synthetic, rank 2 (best approximation)", np.array(drawn))]
     for task in ("gridworld", "casinoland", "riverswim"):

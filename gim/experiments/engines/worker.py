@@ -48,10 +48,10 @@ def main() -> None:
             print(json.dumps(answer(json.loads(lines.get()))), file=answers, flush=True)
 
 
-def answer(words: Mapping[str, Any]) -> dict[str, Any]:
+def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Run one trial; an error is an answer as well."""
     try:
-        result = run_trial(Trial(**words))
+        result = run_trial(Trial(**fields))
     except Exception as problem:  # foreign code may raise anything; the trial is told by name
         known = isinstance(problem, ValueError)
         return {"error": str(problem) if known else f"{type(problem).__name__}: {problem}"}
@@ -75,11 +75,11 @@ def question(trial: Trial) -> dict[str, Any]:
 def user_code(trials: list[Trial]) -> dict[str, Any]:
     """Where agents and tasks that are not gim's own come from, so that workers can find them."""
     modules = set()
-    for registry, words in (
+    for registry, specs in (
         (agents, {trial.agent for trial in trials}),
         (tasks, {trial.task for trial in trials if not trial.task.endswith(".npz")}),
     ):
-        for name in {parse(word).name for word in words}:
+        for name in {parse(spec).name for spec in specs}:
             if name in registry:
                 modules.add(registry[name].__module__)
     modules = {name for name in modules if name.split(".")[0] != "gim"}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.figures import curves_figure
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import AUTHORS, FAIR, STRONG, Cell, Scale
-from gim.experiments.paper.shapes import curves_figure, means_table
+from gim.experiments.scale import Scale
+from gim.experiments.settings import AUTHORS, FAIR, STRONG
+from gim.experiments.tables import means_table
 
 AGENTS = {
     AUTHORS: settings.SEVEN,
@@ -21,12 +24,12 @@ AGENTS = {
 def cells(scale: Scale) -> list[Cell]:
     """Every agent on every task under every setting."""
     return [
-        settings.cell(
+        Cell.of(
             setting,
             settings.TITLES[task],
             agent,
             task,
-            settings.agent_word(setting, agent, task),
+            settings.spec_under(setting, agent, task),
             scale.episodes(episodes),
             scale.seeds(),
         )
@@ -36,16 +39,16 @@ def cells(scale: Scale) -> list[Cell]:
     ]
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Curves and their totals, setting by setting."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     return EXPERIMENT.artefact(
         figures=[
-            curves_figure(evidence, found, setting, f"figure1-{setting}", "Cumulative reward")
+            curves_figure(results, found, setting, f"figure1-{setting}", "Cumulative reward")
             for setting in AGENTS
         ],
         tables=[
-            means_table(evidence, found, setting, "score", "Mean return over the optimum")
+            means_table(results, found, setting, "score", "Mean return over the optimum")
             for setting in AGENTS
         ],
         notes=[

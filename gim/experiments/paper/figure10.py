@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import sweep_figure
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.figures import sweep_figure
 from gim.experiments.paper.thresholds import CHOICE, threshold_cells
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 GRIDS = {"4 × 4": "gridworld", "3 × 3": "gridworld:height=3,width=3"}
 
@@ -19,12 +21,12 @@ def cells(scale: Scale) -> list[Cell]:
     return threshold_cells(scale, GRIDS, runs=10)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """The three measures against m, on both grids."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     return EXPERIMENT.artefact(
         figures=[
-            sweep_figure(evidence, found, setting, f"figure10-{setting}", "Known threshold", "m")
+            sweep_figure(results, found, setting, f"figure10-{setting}", "Known threshold", "m")
             for setting in SETTINGS
         ],
         notes=[CHOICE, "The 3 × 3 grid has its goals at (2,2) and (3,3) as well."],

@@ -5,9 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper.properties import CHOICE, property_cells, property_figure
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 
 @cache
@@ -16,12 +18,11 @@ def cells(scale: Scale) -> list[Cell]:
     return property_cells(scale, "rank")
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """A figure per setting."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     figures = [
-        property_figure(evidence, found, setting, "rank", "figure11", "Rank")
-        for setting in SETTINGS
+        property_figure(results, found, setting, "rank", "figure11", "Rank") for setting in SETTINGS
     ]
     return EXPERIMENT.artefact(figures=figures, notes=[CHOICE])
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.figures import curves_figure
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, SEVEN, Cell, Scale
-from gim.experiments.paper.shapes import curves_figure, means_table
+from gim.experiments.paper.settings import SEVEN
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
+from gim.experiments.tables import means_table
 
 SIZES = ((20, 10), (30, 20), (40, 30), (50, 40))
 M, EPISODES = 100, 200_000
@@ -18,12 +22,12 @@ M, EPISODES = 100, 200_000
 def cells(scale: Scale) -> list[Cell]:
     """Seven agents on four sizes under both settings; m is 100 in both."""
     return [
-        settings.cell(
+        Cell.of(
             setting,
             f"S={S}, A={A}",
             agent,
             f"synthetic:S={S},A={A}",
-            settings.agent_word(setting, agent, "synthetic", M),
+            settings.spec_under(setting, agent, "synthetic", M),
             scale.episodes(EPISODES),
             scale.seeds(),
             x=float(S),
@@ -34,16 +38,16 @@ def cells(scale: Scale) -> list[Cell]:
     ]
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Curves and their totals, setting by setting."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     return EXPERIMENT.artefact(
         figures=[
-            curves_figure(evidence, found, setting, f"figure2-{setting}", "Cumulative reward")
+            curves_figure(results, found, setting, f"figure2-{setting}", "Cumulative reward")
             for setting in SETTINGS
         ],
         tables=[
-            means_table(evidence, found, setting, "score", "Mean return over the optimum")
+            means_table(results, found, setting, "score", "Mean return over the optimum")
             for setting in SETTINGS
         ],
     )

@@ -6,7 +6,8 @@ from dataclasses import replace
 from functools import cache
 
 from gim.experiments.artefact import Artefact, Figure
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper.properties import (
     CHOICE,
     SYMBOLS,
@@ -14,7 +15,8 @@ from gim.experiments.paper.properties import (
     property_cells,
     property_figure,
 )
-from gim.experiments.paper.settings import SETTING_TITLES, SETTINGS, Cell, Scale
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS, setting_title
 
 NAMES = ("rank", "mu0", "kappa")
 
@@ -25,14 +27,12 @@ def cells(scale: Scale) -> list[Cell]:
     return property_cells(scale, *NAMES)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """One figure of three panels per setting."""
     figures = []
     for setting in SETTINGS:
         parts = [
-            property_figure(
-                evidence, cells(evidence.scale), setting, name, "figure4", "", ("score",)
-            )
+            property_figure(results, cells(results.scale), setting, name, "figure4", "", ("score",))
             for name in NAMES
         ]
         panels = [
@@ -40,10 +40,10 @@ def analyse(evidence: Evidence) -> Artefact:
             for name, part in zip(NAMES, parts, strict=True)
             for panel in part.panels
         ]
-        title = f"Properties of the dynamic matrices: {SETTING_TITLES[setting]}"
+        title = f"Properties of the dynamic matrices: {setting_title(setting)}"
         figures.append(Figure(f"figure4-{setting}", title, panels, parts[0].note))
     return EXPERIMENT.artefact(
-        figures=figures, tables=[asked_table(evidence.scale, *NAMES)], notes=[CHOICE]
+        figures=figures, tables=[asked_table(results.scale, *NAMES)], notes=[CHOICE]
     )
 
 

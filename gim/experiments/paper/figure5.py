@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from gim.envs.casinoland import casinoland
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.graphs import graph_figure
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.graphs import graph_figure
 
 PLACES = [(2.1 * i, 0.0) for i in range(4)] + [(2.1 * i, 1.8) for i in range(4)]
 
 
-def analyse(evidence: Evidence | None = None) -> Artefact:
+def analyse(results: ResultsByCell | None = None) -> Artefact:
     """Rooms below, lever rooms above them."""
     return EXPERIMENT.artefact(
         figures=[graph_figure(casinoland(), PLACES, "figure5", "CasinoLand")],

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from gim.envs.riverswim import riverswim
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.graphs import graph_figure
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.graphs import graph_figure
 
 
-def analyse(evidence: Evidence | None = None) -> Artefact:
+def analyse(results: ResultsByCell | None = None) -> Artefact:
     """The river from left to right."""
     mdp = riverswim()
     places = [(1.7 * s, 0.0) for s in range(mdp.S)]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper.properties import (
     CHOICE,
     SYMBOLS,
@@ -13,7 +14,8 @@ from gim.experiments.paper.properties import (
     property_cells,
     property_figure,
 )
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 NUMBERS = {"mu0": 12, "mu1": 13, "kappa": 14}
 
@@ -24,12 +26,12 @@ def cells(scale: Scale) -> list[Cell]:
     return property_cells(scale, *NUMBERS)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """A figure per property and setting."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     figures = [
         property_figure(
-            evidence,
+            results,
             found,
             setting,
             name,
@@ -40,7 +42,7 @@ def analyse(evidence: Evidence) -> Artefact:
         for setting in SETTINGS
     ]
     return EXPERIMENT.artefact(
-        figures=figures, tables=[asked_table(evidence.scale, *NUMBERS)], notes=[CHOICE]
+        figures=figures, tables=[asked_table(results.scale, *NUMBERS)], notes=[CHOICE]
     )
 
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import MEASURES, sweep_figure
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.figures import LABELS, sweep_figure
 from gim.experiments.paper.thresholds import CHOICE, RANKS, threshold_cells
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
-NUMBERS = dict(zip(MEASURES, (7, 8, 9), strict=True))
-TITLES = dict(zip(MEASURES, ("AvgReward", "TotalEps", "PostAvgReward"), strict=True))
+NUMBERS = dict(zip(LABELS, (7, 8, 9), strict=True))
+TITLES = dict(zip(LABELS, ("AvgReward", "TotalEps", "PostAvgReward"), strict=True))
 
 
 @cache
@@ -21,13 +23,13 @@ def cells(scale: Scale) -> list[Cell]:
     return threshold_cells(scale, tasks)
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """A figure per measure and setting, a panel per rank."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     return EXPERIMENT.artefact(
         figures=[
             sweep_figure(
-                evidence,
+                results,
                 found,
                 setting,
                 f"figure{NUMBERS[measure]}-{setting}",
@@ -35,7 +37,7 @@ def analyse(evidence: Evidence) -> Artefact:
                 "m",
                 [measure],
             )
-            for measure in MEASURES
+            for measure in LABELS
             for setting in SETTINGS
         ],
         notes=[CHOICE],

@@ -7,10 +7,13 @@ from functools import cache
 
 from gim.agent import agents
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import GREEDY, RMAX, SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import finished_table, means_table
+from gim.experiments.paper.settings import GREEDY, RMAX
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
+from gim.experiments.tables import finished_table, means_table
 
 EPSILON = 0.1  # of the optimum: an episode whose policy is worse is one of Definition 2's
 
@@ -21,36 +24,36 @@ def cells(scale: Scale) -> list[Cell]:
     made = []
     for setting in SETTINGS:
         for task, episodes in settings.EPISODES.items():
-            gim = agents.make(settings.agent_word(setting, GREEDY, task))
-            words = {
+            gim = agents.make(settings.spec_under(setting, GREEDY, task))
+            specs = {
                 f"{GREEDY}, ρ=1": str(replace(gim, rho=1.0)),
-                RMAX: settings.agent_word(setting, RMAX, task),
+                RMAX: settings.spec_under(setting, RMAX, task),
             }
-            for agent, word in words.items():
-                place = (setting, settings.TITLES[task], agent, task, word)
+            for agent, spec in specs.items():
+                place = (setting, settings.TITLES[task], agent, task, spec)
                 played = scale.episodes(episodes), scale.seeds()
-                made.append(settings.cell(*place, *played, epsilon=EPSILON))
+                made.append(Cell.of(*place, *played, epsilon=EPSILON))
     return made
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Episodes until all is known, episodes without a near-optimal policy, and the reward."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     return EXPERIMENT.artefact(
         tables=[
             make
             for setting in SETTINGS
             for make in (
                 means_table(
-                    evidence,
+                    results,
                     found,
                     setting,
                     "sample_complexity",
                     f"Episodes whose policy is more than {100 * EPSILON:.0f} % below the optimum",
                     digits=0,
                 ),
-                finished_table(evidence, found, setting),
-                means_table(evidence, found, setting, "score", "Mean return over the optimum"),
+                finished_table(results, found, setting),
+                means_table(results, found, setting, "score", "Mean return over the optimum"),
             )
         ],
         notes=["Sample complexity is Definition 2's: exact evaluation of the policy in force."],

@@ -7,10 +7,13 @@ from functools import cache
 
 from gim.agent import agents
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
+from gim.experiments.figures import sweep_figure
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import GREEDY, RMAX, SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import sweep_figure
+from gim.experiments.paper.settings import GREEDY, RMAX
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 RHO = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BETA = (0.0, 0.2, 0.4)
@@ -27,22 +30,22 @@ def cells(scale: Scale) -> list[Cell]:
     """GIM over a grid of rho and beta, and RMax, which has neither."""
     made = []
     for setting in SETTINGS:
-        gim = agents.make(settings.agent_word(setting, GREEDY, "synthetic", M))
-        rmax = settings.agent_word(setting, RMAX, "synthetic", M)
+        gim = agents.make(settings.spec_under(setting, GREEDY, "synthetic", M))
+        rmax = settings.spec_under(setting, RMAX, "synthetic", M)
         for rho in scale.grid(RHO):
-            words = {name(beta): str(replace(gim, rho=rho, beta=beta)) for beta in BETA}
-            for agent, word in (words | {RMAX: rmax}).items():
+            specs = {name(beta): str(replace(gim, rho=rho, beta=beta)) for beta in BETA}
+            for agent, spec in (specs | {RMAX: rmax}).items():
                 episodes = scale.episodes(settings.EPISODES["synthetic"])
-                place = (setting, "Synthetic", agent, "synthetic", word, episodes)
-                made.append(settings.cell(*place, scale.seeds(), x=rho))
+                place = (setting, "Synthetic", agent, "synthetic", spec, episodes)
+                made.append(Cell.of(*place, scale.seeds(), x=rho))
     return made
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """The three measures against rho, a line per beta."""
-    found = cells(evidence.scale)
+    found = cells(results.scale)
     figures = [
-        sweep_figure(evidence, found, setting, f"rho-beta-{setting}", "ρ and β", "ρ")
+        sweep_figure(results, found, setting, f"rho-beta-{setting}", "ρ and β", "ρ")
         for setting in SETTINGS
     ]
     return EXPERIMENT.artefact(figures=figures, notes=["Synthetic task of rank 2, m 40."])

@@ -6,7 +6,8 @@ import numpy as np
 
 from gim.envs.table1 import table1
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.experiment import Experiment
 
 PRINTED = {  # the paper's rows; those of states 4 and 6 are zero and left out there
     "1": [0.2, 0.2, 0.0, 0.6],
@@ -16,7 +17,7 @@ PRINTED = {  # the paper's rows; those of states 4 and 6 are zero and left out t
 }
 
 
-def analyse(evidence: Evidence | None = None) -> Artefact:
+def analyse(results: ResultsByCell | None = None) -> Artefact:
     """The table from the MDP itself, and the rank of every dynamic matrix."""
     mdp = table1()
     to_2 = mdp.transitions[:, :, 1]

@@ -5,10 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper import figure1
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import LEARNERS, SETTINGS, Cell, Scale
+from gim.experiments.paper.settings import LEARNERS
 from gim.experiments.paper.times import times_tables
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
     "Synthetic": (539.19, 694.15, 364.83, 530.47, 619.41),
@@ -24,10 +27,10 @@ def cells(scale: Scale) -> list[Cell]:
     return [c for c in figure1.cells(scale) if c.setting in SETTINGS and c.agent in LEARNERS]
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Times, and where they went."""
     return EXPERIMENT.artefact(
-        tables=times_tables(evidence, cells(evidence.scale), PRINTED),
+        tables=times_tables(results, cells(results.scale), PRINTED),
         notes=[
             "The published code sums a growing list of step times in every episode; most of the "
             "paper's seconds are that."

@@ -5,10 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper import figure2
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import LEARNERS, Cell, Scale
+from gim.experiments.paper.settings import LEARNERS
 from gim.experiments.paper.times import times_tables
+from gim.experiments.scale import Scale
 
 PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
     "S=20, A=10": (2165, 2410, 1386, 2244, 2465),
@@ -24,9 +26,9 @@ def cells(scale: Scale) -> list[Cell]:
     return [c for c in figure2.cells(scale) if c.agent in LEARNERS]
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Times, and where they went."""
-    return EXPERIMENT.artefact(tables=times_tables(evidence, cells(evidence.scale), PRINTED))
+    return EXPERIMENT.artefact(tables=times_tables(results, cells(results.scale), PRINTED))
 
 
 EXPERIMENT = Experiment(

@@ -6,10 +6,12 @@ from functools import cache
 
 from gim.agents.gim import GIM
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import FAIR, Cell, Scale
-from gim.experiments.paper.shapes import finished_table
+from gim.experiments.scale import Scale
+from gim.experiments.settings import FAIR
+from gim.experiments.tables import finished_table
 
 WALKS = {
     "curious (Alg. 1)": "curious",
@@ -24,7 +26,7 @@ WALKS = {
 def cells(scale: Scale) -> list[Cell]:
     """GIM with every walk on every task; all else as in the paper."""
     return [
-        settings.cell(
+        Cell.of(
             FAIR,
             settings.TITLES[task],
             name,
@@ -38,10 +40,10 @@ def cells(scale: Scale) -> list[Cell]:
     ]
 
 
-def analyse(evidence: Evidence) -> Artefact:
+def analyse(results: ResultsByCell) -> Artefact:
     """Episodes until rho*S*A pairs are known."""
     return EXPERIMENT.artefact(
-        tables=[finished_table(evidence, cells(evidence.scale), FAIR)],
+        tables=[finished_table(results, cells(results.scale), FAIR)],
         notes=["GIM with m 40, ρ 0.8, β 0.2; a walk that plans does so on top of its steps."],
     )
 

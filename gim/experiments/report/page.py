@@ -11,13 +11,14 @@ from importlib import resources
 from typing import Any
 
 from gim.experiments.artefact import Artefact, Figure, Table
-from gim.experiments.ledger import VERDICTS, Entry, Finding
-from gim.experiments.paper.base import distinct
-from gim.experiments.paper.graphs import NODE
-from gim.experiments.paper.settings import SCALES, SETTING_TITLES
+from gim.experiments.cells import distinct
+from gim.experiments.graphs import NODE
+from gim.experiments.ledger import VERDICTS, Entry, Judgement
 from gim.experiments.report.style import GREY, looks
 from gim.experiments.report.text import REHEARSAL, short_title
 from gim.experiments.reproduction import Findings, Made
+from gim.experiments.scale import SCALES
+from gim.experiments.settings import setting_title
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 PARTS = {True: "yes", False: "no", None: "untold"}
@@ -82,12 +83,12 @@ def _ledger(findings: Findings) -> str:
     warning = (
         "" if SCALES[findings.scale].whole else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
     )
-    settings = list(entries[0].findings)
+    settings = list(entries[0].judgements)
     counts = "".join(
-        f"<li>{escape(SETTING_TITLES[setting].capitalize())}: {_counts(entries, setting)}</li>"
+        f"<li>{escape(setting_title(setting).capitalize())}: {_counts(entries, setting)}</li>"
         for setting in settings
     )
-    heads = "".join(f"<th>{escape(SETTING_TITLES[setting])}</th>" for setting in settings)
+    heads = "".join(f"<th>{escape(setting_title(setting))}</th>" for setting in settings)
     rows = "\n".join(_entry(entry) for entry in entries)
     return f"""<section id="ledger">
 <h2>The ledger of claims</h2>
@@ -104,7 +105,7 @@ the settings of the authors' published code, and with fair ones.</p>
 
 
 def _counts(entries: list[Entry], setting: str) -> str:
-    found = [entry.findings[setting].verdict for entry in entries]
+    found = [entry.judgements[setting].verdict for entry in entries]
     return " ".join(
         f"{_pill(verdict, f'{found.count(verdict)} × {verdict}')}"
         for verdict in VERDICTS
@@ -114,8 +115,8 @@ def _counts(entries: list[Entry], setting: str) -> str:
 
 def _entry(entry: Entry) -> str:
     cells = "".join(
-        f'<td data-label="{escape(SETTING_TITLES[setting])}">{_finding(finding)}</td>'
-        for setting, finding in entry.findings.items()
+        f'<td data-label="{escape(setting_title(setting))}">{_judgement(judgement)}</td>'
+        for setting, judgement in entry.judgements.items()
     )
     return (
         f'<tr><td>{escape(entry.statement)}<br><span class="soft">{escape(entry.rule)}</span></td>'
@@ -123,13 +124,13 @@ def _entry(entry: Entry) -> str:
     )
 
 
-def _finding(finding: Finding) -> str:
+def _judgement(judgement: Judgement) -> str:
     parts = "".join(
         f'<li class="{PARTS[part.holds]}">{escape(part.what)}: {escape(part.numbers)}</li>'
-        for part in finding.parts
+        for part in judgement.parts
     )
     return (
-        f"{_pill(finding.verdict)}<details><summary>{escape(finding.summary)}</summary>"
+        f"{_pill(judgement.verdict)}<details><summary>{escape(judgement.summary)}</summary>"
         f"<ul>{parts}</ul></details>"
     )
 
