@@ -5,15 +5,15 @@ import pytest
 
 from gim.cli import main
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.catalogue import experiments
+from gim.experiments.catalogue import chosen
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
 from gim.experiments.report.style import AGENTS, looks
 from gim.experiments.report.write import write_report
 from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
 from gim.experiments.scale import SCALES
+from gim.testing.made_up import made_up_results
 from tests import chromium
-from tests.made_up_results import evidence
 
 SMOKE = SCALES["smoke"]
 KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
@@ -21,8 +21,8 @@ KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
 
 @pytest.fixture(scope="module")
 def found():
-    made = evidence([experiments()[key] for key in KEYS], SMOKE)
-    return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.results)
+    made = made_up_results(chosen(KEYS), SMOKE)
+    return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.table)
 
 
 @pytest.fixture(scope="module")

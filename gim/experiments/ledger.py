@@ -1,49 +1,23 @@
 """The ledger of claims: what the paper says of its experiments, judged by code on the results.
 
-A claim is broken into parts, each of which holds, does not hold, or cannot be told because the runs
-it asks about did not finish. All parts hold: the claim holds; none: it does not; some: it holds in
-part; none can be told: not finished. Every claim is judged twice, with the authors' settings and
-with fair ones.
+All parts of a claim hold: the claim holds; none: it does not; some: it holds in part; none can be
+told: not finished. Every claim is judged under each of its settings: those of the paper with the
+authors' and with fair ones.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
-from gim.experiments import claims as package
-from gim.experiments.catalogue import experiments
-from gim.experiments.cells import ResultsByCell
-from gim.experiments.settings import SETTINGS
+from gim.experiments.catalogue import catalogue
+from gim.experiments.cells import ResultsByCell, distinct
+from gim.experiments.claim import Claim, Part, claims
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 NOT_FINISHED = "not finished"
 VERDICTS = (HOLDS, IN_PART, FAILS, NOT_FINISHED)
-
-
-@dataclass(frozen=True)
-class Part:
-    """One thing that must be so for a claim to hold."""
-
-    what: str
-    holds: bool | None  # None: cannot be told, since runs did not finish
-    numbers: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper and how it is checked."""
-
-    key: str
-    statement: str  # in our words
-    source: str  # where the paper makes it
-    rule: str  # when a part of it holds
-    needs: tuple[str, ...]  # keys of the experiments whose results it is checked on
-    check: Callable[[ResultsByCell, str], list[Part]]  # (results, setting) -> parts
 
 
 @dataclass(frozen=True)
@@ -92,7 +66,7 @@ def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
 
 
 def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
-    """Every claim whose experiments were run, judged under both settings.
+    """Every claim whose experiments were run, judged under its settings, in the paper's order.
 
     Args:
         results: what was run.
@@ -105,19 +79,24 @@ def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
             claim.statement,
             claim.source,
             claim.rule,
-            {setting: judge(claim, results, setting) for setting in SETTINGS},
+            {setting: judge(claim, results, setting) for setting in claim.settings},
         )
-        for claim in claims()
+        for claim in all_claims()
         if have.issuperset(claim.needs)
     ]
 
 
-@cache
-def claims() -> tuple[Claim, ...]:
-    """The `CLAIMS` of every file of `gim.experiments.claims`, in the paper's order."""
-    found: list[Claim] = []
-    for module in pkgutil.iter_modules(package.__path__):
-        made = importlib.import_module(f"{package.__name__}.{module.name}")
-        found += getattr(made, "CLAIMS", ())
-    place = {key: i for i, key in enumerate(experiments())}
-    return tuple(sorted(found, key=lambda claim: max(map(place.__getitem__, claim.needs))))
+def all_claims() -> list[Claim]:
+    """Every claim that is registered, in the order of the experiments that they need."""
+    place = {key: i for i, key in enumerate(catalogue())}
+    last = len(place)  # of what is not there: it is never judged
+
+    def order(claim: Claim) -> tuple[int, int]:
+        return max(place.get(key, last) for key in claim.needs), claim.number
+
+    return sorted((claims.make(name) for name in claims.names()), key=order)
+
+
+def settings_of(entries: Iterable[Entry]) -> list[str]:
+    """The settings under which these were judged, each once."""
+    return distinct(setting for entry in entries for setting in entry.judgements)

@@ -3,43 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
-from gim.experiments.ledger import Part
+from gim.experiments.cells import Cell, Floats
+from gim.experiments.claim import Part, Selection
 from gim.experiments.statistics import Estimate, compare, mean_interval
 
 
-class Selection:
-    """The results of some cells under one setting."""
-
-    def __init__(self, results: ResultsByCell, cells: Sequence[Cell], setting: str) -> None:
-        self.results, self.cells = results, pick(cells, setting)
-        self.panels = list(dict.fromkeys(cell.panel for cell in self.cells))
-
-    def at(self, panel: str, agent: str) -> list[Cell]:
-        """The cells of an agent in a panel, by x."""
-        return sorted(pick(self.cells, None, panel, agent), key=lambda cell: cell.x)
-
-    def __call__(self, panel: str, agent: str, measure: str) -> Floats:
-        """A measure of every run of an agent in a panel that is no sweep."""
-        return self.of(self.at(panel, agent)[0], measure)
-
-    def of(self, cell: Cell, measure: str) -> Floats:
-        """A measure of every run; a run not finished counts with all its episodes in TotalEps."""
-        if measure == "total_eps":
-            return self.results.lengths(cell)
-        return self.results.values(cell, measure)
-
-    def means(self, panel: str, agent: str, measure: str) -> Floats:
-        """The mean at each x of a sweep."""
-        return np.array([self.of(cell, measure).mean() for cell in self.at(panel, agent)])
-
-    def finished(self, cell: Cell) -> int:
-        """How many runs finished exploring."""
-        return int(np.isfinite(self.results.values(cell, "total_eps")).sum())
+def told(holds: Any, values: ArrayLike) -> bool | None:
+    """Whether something holds; None where a value is NaN, since a run is missing or unfinished."""
+    return None if np.isnan(values).any() else bool(holds)
 
 
 def greater(

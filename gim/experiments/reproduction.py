@@ -25,7 +25,10 @@ from gim.experiments.trial import Trial
 from gim.files import replacing
 
 MANIFEST = "reproduction.json"
-TITLE, TITLE_BEYOND = "The paper's results, made again", "Analogy, put to the test"
+TITLES = {  # of a report, by group; the first that has one of its experiments counts
+    "all": "Reproduction of the paper's experiments",
+    "analogy": "Analogy, put to the test",
+}
 PACKAGES = ("gim", "numpy", "scipy", "numba", "gymnasium")
 
 
@@ -95,7 +98,7 @@ def findings(manifest: Manifest, results: Results) -> Findings:
     experiments = chosen(manifest.keys)
     found = ResultsByCell(results, scale)
     return Findings(
-        title=TITLE if {*manifest.keys} & {*groups()["all"]} else TITLE_BEYOND,
+        title=_title(manifest.keys),
         scale=manifest.scale,
         command=manifest.command,
         seconds=manifest.seconds,
@@ -152,6 +155,11 @@ def _made(experiment: Experiment, results: ResultsByCell, scale: Scale) -> Made:
         seeds=_span([trial.seed for trial in trials]),
         seconds=float(sum(seconds[row] for row in rows if row is not None)),
     )
+
+
+def _title(keys: Iterable[str]) -> str:
+    many = groups()
+    return next((TITLES[group] for group in TITLES if {*keys} & {*many[group]}), "Experiments")
 
 
 def _span(seeds: Sequence[int]) -> str:

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 
-from gim.experiments.analogy import classics, ranks, unrelated
 from gim.experiments.analogy.gains import NOTHING
-from gim.experiments.analogy.settings import ANALOGIST
+from gim.experiments.analogy.settings import ANALOGIST, AnalogyStudy
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
-from gim.experiments.experiment import Experiment
+from gim.experiments.experiment import cells_of
 from gim.experiments.scale import Scale
 
+PARTS = ("ranks", "unrelated", "classics")  # whose runs are looked at
 STATED = 0.9  # the share of inferred pairs whose bound is to hold
 HOLDS, FAILS = "holds", "fails"
 ERRORS = {  # what is bounded: the columns of coverage and of vacuous bounds
@@ -23,26 +22,31 @@ ERRORS = {  # what is bounded: the columns of coverage and of vacuous bounds
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """The Analogist's runs on every task of the study."""
-    every = [cell for part in (ranks, unrelated, classics) for cell in part.cells(scale)]
-    return pick(every, agent=ANALOGIST)
+class CertificateCoverage(AnalogyStudy, name="certificate"):
+    """Whether the certificate keeps its word: coverage of the bounds over inferred pairs."""
 
+    names = ("coverage",)
+    place = 104
+    title = "Study: does the certificate keep its word?"
+    statement = "Do the bounds on inferred pairs hold as often as they say, on every task?"
 
-def analyse(results: ResultsByCell) -> Artefact:
-    """Coverage of both bounds, and the bound on the loss of the plan."""
-    found = cells(results.scale)
-    tables = [coverage_table(results, found, error) for error in ERRORS]
-    return EXPERIMENT.artefact(
-        tables=[*tables, unmet_table(results, found), loss_table(results, found)],
-        notes=[
-            f"Each inferred pair has a bound; the bounds are to hold for {STATED:g} of the pairs. "
-            "They do on a task if the mean coverage over the runs is at least that, less two "
-            "standard errors. A bound that any guess would keep is vacuous.",
-            "Taken at the end of each run, against the exact dynamics.",
-        ],
-    )
+    def cells(self, scale: Scale) -> list[Cell]:
+        """The Analogist's runs on every task of the study."""
+        return [cell for part in PARTS for cell in pick(cells_of(part, scale), agent=ANALOGIST)]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Coverage of both bounds, and the bound on the loss of the plan."""
+        found = self.cells(results.scale)
+        tables = [coverage_table(results, found, error) for error in ERRORS]
+        return self.artefact(
+            tables=[*tables, unmet_table(results, found), loss_table(results, found)],
+            notes=[
+                f"Each inferred pair has a bound; the bounds are to hold for {STATED:g} of the "
+                "pairs. They do on a task if the mean coverage over the runs is at least that, "
+                "less two standard errors. A bound that any guess would keep is vacuous.",
+                "Taken at the end of each run, against the exact dynamics.",
+            ],
+        )
 
 
 def coverage_table(results: ResultsByCell, cells: list[Cell], error: str) -> Table:
@@ -121,15 +125,3 @@ def with_error(values: Floats) -> str:
     """Mean ± standard error."""
     error = f" ± {standard_error(values):.3f}" if values.size > 1 else ""
     return mean(values, ".3f") + error
-
-
-EXPERIMENT = Experiment(
-    key="certificate",
-    names=("coverage",),
-    title="Study: does the certificate keep its word?",
-    statement="Do the bounds on inferred pairs hold as often as they say, on every task?",
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)

@@ -118,7 +118,7 @@ def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title:
         for line in distinct(cell.setting for cell in cells):
             mine = pick(cells, setting=line, agent=ANALOGIST)
             found = [gain(results, cells, cell.panel, control) for cell in mine]
-            lines.append(_series(line, [cell.x for cell in mine], found))
+            lines.append(line_of(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
     note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
     return Figure(name, title, panels, note)
@@ -141,10 +141,11 @@ def _curve(results: ResultsByCell, cell: Cell) -> Series:
     if band.low is not None and band.high is not None:
         ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
         means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
-    return _series(cell.agent, at.tolist(), means, marks=False)
+    return line_of(cell.agent, at.tolist(), means, marks=False)
 
 
-def _series(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
+def line_of(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
+    """A line through means, with their intervals; NaN leaves a gap."""
     several = any(math.isfinite(each.low) for each in found)
     return Series(
         name,

@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from gim.agents.gim import GIM
 from gim.agents.rmax import RMax
+from gim.experiments.experiment import Experiment
 from gim.experiments.settings import AUTHORS
 
 GREEDY, RMAX, Q, DELAYED_Q, DOUBLE_Q = "GIM", "RMax", "Q-learning", "Delayed-Q", "Double-Q"
@@ -40,6 +41,20 @@ SAME = {  # under every setting
 }
 
 COMPLETION = "als(rank=10,ridge=0.03)"  # of the paper's experiments: the text leaves it open
+
+
+class PaperArtefact(Experiment, abstract=True):
+    """A table or figure that the paper prints."""
+
+    groups = ("paper", "all")
+    heading = "The paper"
+
+
+class UnshownClaim(Experiment, abstract=True):
+    """A study of something that the paper says and does not show."""
+
+    groups = ("all",)
+    heading = "The paper"
 
 
 def spec_under(setting: str, agent: str, task: str, m: int | None = None) -> str:

@@ -13,9 +13,9 @@ from typing import Any
 from gim.experiments.artefact import Artefact, Figure, Table
 from gim.experiments.cells import distinct
 from gim.experiments.graphs import NODE
-from gim.experiments.ledger import VERDICTS, Entry, Judgement
+from gim.experiments.ledger import VERDICTS, Entry, Judgement, settings_of
 from gim.experiments.report.style import GREY, looks
-from gim.experiments.report.text import REHEARSAL, short_title
+from gim.experiments.report.text import REHEARSAL, short_title, verdict_under
 from gim.experiments.reproduction import Findings, Made
 from gim.experiments.scale import SCALES
 from gim.experiments.settings import setting_title
@@ -83,17 +83,17 @@ def _ledger(findings: Findings) -> str:
     warning = (
         "" if SCALES[findings.scale].whole else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
     )
-    settings = list(entries[0].judgements)
+    settings = settings_of(entries)
     counts = "".join(
         f"<li>{escape(setting_title(setting).capitalize())}: {_counts(entries, setting)}</li>"
         for setting in settings
     )
     heads = "".join(f"<th>{escape(setting_title(setting))}</th>" for setting in settings)
-    rows = "\n".join(_entry(entry) for entry in entries)
+    rows = "\n".join(_entry(entry, settings) for entry in entries)
     return f"""<section id="ledger">
 <h2>The ledger of claims</h2>
-<p>Each statement of the paper about its experiments, checked by code on these results, twice: with
-the settings of the authors' published code, and with fair ones.</p>
+<p>Each statement about the experiments, checked by code on these results; those of the paper twice:
+with the settings of the authors' published code, and with fair ones.</p>
 {warning}<ul class="counts">{counts}</ul>
 <table>
 <thead><tr><th>claim</th><th>where</th>{heads}</tr></thead>
@@ -105,7 +105,7 @@ the settings of the authors' published code, and with fair ones.</p>
 
 
 def _counts(entries: list[Entry], setting: str) -> str:
-    found = [entry.judgements[setting].verdict for entry in entries]
+    found = [verdict_under(entry, setting) for entry in entries]
     return " ".join(
         f"{_pill(verdict, f'{found.count(verdict)} × {verdict}')}"
         for verdict in VERDICTS
@@ -113,10 +113,10 @@ def _counts(entries: list[Entry], setting: str) -> str:
     )
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: Entry, settings: list[str]) -> str:
     cells = "".join(
         f'<td data-label="{escape(setting_title(setting))}">{_judgement(judgement)}</td>'
-        for setting, judgement in entry.judgements.items()
+        for setting, judgement in ((each, entry.judgements.get(each)) for each in settings)
     )
     return (
         f'<tr><td>{escape(entry.statement)}<br><span class="soft">{escape(entry.rule)}</span></td>'
@@ -124,7 +124,9 @@ def _entry(entry: Entry) -> str:
     )
 
 
-def _judgement(judgement: Judgement) -> str:
+def _judgement(judgement: Judgement | None) -> str:
+    if judgement is None:
+        return ""
     parts = "".join(
         f'<li class="{PARTS[part.holds]}">{escape(part.what)}: {escape(part.numbers)}</li>'
         for part in judgement.parts
