@@ -77,7 +77,7 @@ def endings(
 
 
 def layout_of(env: Any) -> dict[str, Any]:
-    """Where the states of a grid stand (see `gim.envs.picture`), if the environment is one."""
+    """Where the states of a grid stand (see `gim.rendering.picture`), if the environment is one."""
     symbols = np.asarray(getattr(env, "desc", np.full(getattr(env, "shape", ()), ".")))
     if symbols.ndim != 2 or symbols.size != env.observation_space.n:
         return {}
