@@ -26,6 +26,7 @@ OURS = frozenset({"gim"})
 INIT = "__init__.py"
 DIGITS = 16  # of a digest
 SKIPPED = frozenset({"annotation", "returns", "type_comment", "type_ignores", "ctx", "kind"})
+NEWER = "type_params"  # a field that older versions of Python do not have
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
@@ -50,8 +51,8 @@ class Source(NamedTuple):
 class Reach(NamedTuple):
     """All that some modules are made of."""
 
-    modules: dict[str, str]  # digests by name, those of gim and of code that belongs to no package
-    packages: frozenset[str]  # that such code imports: what is installed, by the name of its import
+    modules: dict[str, str]  # digests by name: of gim, of the roots' packages, of loose files
+    packages: frozenset[str]  # installed ones that modules outside gim import
 
 
 def reach(roots: Iterable[str]) -> Reach:
@@ -85,7 +86,8 @@ def _reach(roots: tuple[str, ...]) -> Reach:
         found[name] = source.digest
         for target in imported(name, tops):
             waiting.append(target)
-        packages |= {_top(want.module) for want in source.wanted if _installed(want, tops)}
+        if _top(name) not in OURS:
+            packages |= {_top(want.module) for want in source.wanted if _installed(want, tops)}
     return Reach(dict(sorted(found.items())), frozenset(packages))
 
 
@@ -282,8 +284,8 @@ def _spell(node: Any, words: list[str]) -> None:
     elif isinstance(node, ast.AST):
         words.append(type(node).__name__)
         for field in node._fields:
-            if field not in SKIPPED:
-                value = getattr(node, field, None)
+            value = getattr(node, field, None)
+            if field not in SKIPPED and not (field == NEWER and not value):
                 if field == "body" and isinstance(node, DOCUMENTED):
                     value = _undocumented(value)
                 _spell(value, words)

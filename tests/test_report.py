@@ -1,5 +1,6 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -49,6 +50,12 @@ def test_the_page_has_the_ledger_first_and_every_artefact_beside_its_statement(f
     )
     assert "seeds</dt><dd>0 to 1" in html
     assert "rehearsal" in html
+
+
+def test_the_page_says_what_is_of_other_code(found):
+    text = "12 of 40 results are of other code: gim/agents/rmax.py has changed"
+    assert text not in page(found)
+    assert f"<strong>{text}.</strong>" in page(replace(found, remarks=[text]))
 
 
 def test_the_page_refers_to_nothing_outside(found):

@@ -18,9 +18,9 @@ from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import _switches, one_thread
 from gim.experiments.execute import Stopped, grid
 from gim.experiments.measures import curves, points
+from gim.experiments.result import MACHINE
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import instance, parameter, task_spec, world_spec
-from gim.experiments.trial import MACHINE
 from gim.run import prepare
 from tests.faults import WORKER, children, listening, ray_or_skip
 

@@ -18,8 +18,8 @@ from pathlib import Path
 from gim.cli.command import whole
 from gim.cli.trials import engine_options, engine_words, keep_table, play, show
 from gim.experiments.execute import grid
+from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance
-from gim.experiments.trial import build
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gim.experiments.engines import engine_of
+from gim.experiments.result import Result
 from gim.experiments.results import Results
 from gim.experiments.spec import instance
 from gim.experiments.store import Store
-from gim.experiments.trial import Result, Trial
+from gim.experiments.trial import Trial
 from gim.terminal import Progress
 
 
@@ -42,7 +44,9 @@ def execute(
     progress: str | Callable[[Status], Any] | None = None,
     **options: Any,
 ) -> Results:
-    """Run trials; what a store holds already is not run again.
+    """Run trials; what a store holds already is not run again, unless its code has changed.
+
+    Which trials are run again, and why, is said in a warning.
 
     The results, and their order, do not depend on the engine or on the number of workers: only the
     columns of time, memory and host (`trial.MACHINE`) differ.
@@ -73,6 +77,9 @@ def execute(
             found[digest] = stored
             tally.add(trial, stored)
     left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
+    if kept is not None:
+        for line in kept.why([trial for _, trial in left]):
+            warnings.warn(line, stacklevel=2)
     if left:
         with _shown(progress, tally.episodes) as show:
             show(tally.status(None))

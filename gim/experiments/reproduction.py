@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import platform
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -90,6 +91,7 @@ class Findings:
     artefacts: list[Artefact]
     made: dict[str, Made]  # by key of the artefact
     entries: list[Entry]  # the ledger
+    remarks: list[str] = field(default_factory=list)  # what a reader must know of the results
 
 
 def findings(manifest: Manifest, results: Results) -> Findings:
@@ -119,17 +121,20 @@ def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list[Trial]:
 
 
 def stored(folder: Path) -> Findings:
-    """The findings of a folder in which everything was run."""
+    """The findings of a folder in which everything was run, if need be with other code."""
     manifest = Manifest.load(folder)
     store = Store(folder)
     trials = trials_of(chosen(manifest.keys), SCALES[manifest.scale])
-    found = [store.get(trial) for trial in trials]
+    found, remarks = store.find(trials)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=2)
     missing = sum(result is None for result in found)
     if missing:
         names = " ".join(shortest(manifest.keys))
         again = f"gim reproduce {names} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
-    return findings(manifest, Results.of(result for result in found if result is not None))
+    kept = Results.of(result for result in found if result is not None)
+    return replace(findings(manifest, kept), remarks=remarks)
 
 
 def versions() -> dict[str, str]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from gim.agent import agents
 from gim.envs import tasks
 from gim.experiments import spec
-from gim.experiments.trial import Result
+from gim.experiments.result import Result
 from gim.files import replacing
 from gim.registry import did_you_mean
 

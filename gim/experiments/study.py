@@ -28,8 +28,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance, is_file
-from gim.experiments.trial import Trial, build
+from gim.experiments.trial import Trial
 from gim.registry import did_you_mean, parse, write
 
 KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")

@@ -14,9 +14,9 @@ from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.execute import execute
 from gim.experiments.experiment import Experiment, experiments
 from gim.experiments.results import Results
+from gim.experiments.running import build
 from gim.experiments.scale import SCALES, Scale
 from gim.experiments.spec import agent_spec, task_spec
-from gim.experiments.trial import build
 from gim.testing.made_up import made_up_results, varied
 
 SMOKE = SCALES["smoke"]

@@ -13,9 +13,10 @@ from gim.experiments.cells import ResultsByCell
 from gim.experiments.experiment import Experiment
 from gim.experiments.measures import CERTIFIED, MEASURES, TIMES, points
 from gim.experiments.reproduction import trials_of
+from gim.experiments.result import Result, trial_columns
 from gim.experiments.results import Results
 from gim.experiments.scale import Scale
-from gim.experiments.trial import Result, Trial, identity
+from gim.experiments.trial import Trial
 
 COLUMNS: dict[str, Any] = (
     dict.fromkeys((*MEASURES, *CERTIFIED), math.nan)
@@ -79,7 +80,7 @@ def made_up_result(trial: Trial, **columns: Any) -> Result:
         >>> made_up_result(Trial("riverswim", "random", 50, 3), score=0.5).columns["score"]
         0.5
     """
-    found = COLUMNS | columns | identity(trial)
+    found = COLUMNS | columns | trial_columns(trial)
     mean = found["mean_return"] = columns.get("mean_return", 10.0 * found["score"])
     episode = points(trial.episodes)
     curves = {"episode": episode, "cumulative": mean * episode}

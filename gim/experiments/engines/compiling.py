@@ -7,7 +7,8 @@ from typing import Any
 from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
-from gim.experiments.trial import Trial, build
+from gim.experiments.running import build
+from gim.experiments.trial import Trial
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
 from gim.run import prepare

@@ -63,11 +63,12 @@ def _head(findings: Findings) -> str:
     about = f"Scale {findings.scale}." if findings.scale else ""
     made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
     took = f" in {_spell(findings.seconds)}" if findings.seconds else ""
+    remarks = "".join(f"<p><strong>{escape(each)}.</strong></p>\n" for each in findings.remarks)
     ledger = '<a href="#ledger">Ledger</a>' if findings.entries else ""
     return f"""<header>
 <h1>{escape(findings.title)}</h1>
 <p>{escape(about)} Made by <code>{escape(findings.command)}</code>{took}, with {escape(made)}.</p>
-<nav aria-label="Artefacts">{ledger}{links}</nav>
+{remarks}<nav aria-label="Artefacts">{ledger}{links}</nav>
 </header>"""
 
 
