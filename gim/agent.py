@@ -32,7 +32,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,6 +42,9 @@ from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
+
+if TYPE_CHECKING:
+    from gim.inference.belief import Belief
 
 __all__ = ["CUT", "GO_ON", "GROW", "TERMINATED", "THINK", "Agent", "Mind", "Task", "agents"]
 
@@ -113,6 +116,10 @@ class Agent(Params):
     def grow(self, memory: Any) -> Any:
         """Return a memory with more room, after `learn` said GROW."""
         raise TypeError(f"{type(self).__name__}.learn returned GROW, but it has no grow(memory)")
+
+    def belief(self, memory: Any) -> Belief | None:
+        """What was seen and inferred (`gim.inference.belief`), where the agent counts."""
+        return None
 
     def policy(self, memory: Any) -> NDArray | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""

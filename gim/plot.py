@@ -78,7 +78,7 @@ def knownness(
     for frame, axis in enumerate(axes[0], start=1):
         run.pause_at(max(1, last * frame // frames))
         known = run.memory.known
-        shade = np.where(known.mask, 1.0, 0.75 * run.memory.counts.n / known.m[0])
+        shade = np.where(known.mask, 1.0, 0.75 * run.memory.belief.counts.n / known.m[0])
         picture = axis.imshow(shade, cmap=MAP, vmin=0, vmax=1, aspect="auto")
         axis.set_title(f"step {run.steps:,}\n{known.mask.mean():.0%} known")
         axis.set_xlabel("action")

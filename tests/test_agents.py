@@ -40,7 +40,7 @@ MORE = [
     "rmax:m=3,planner=lookahead,r_max=1",
     "ucbvi:bonus=hoeffding,scale=1",
     "ucbvi:scale=none,growth=0.5",
-    "gim:m=2,rho=0.5,infer=analogy,learn_on=true,exploration=active",
+    "two_phase:m=2,rho=0.5,exploration=active",
     "rmax:m=4,infer=by_completion(m=2,rho=0.3)",
     "ucbvi:infer=by_completion(m=2,rho=0.3)",
     "psrl:infer=by_completion(m=2,rho=0.3)",
@@ -495,11 +495,12 @@ def test_surprise_is_an_unbiased_estimate_of_randomness():
     p = np.array([0.5, 0.3, 0.2])
     mdp = gim.TabularMDP(np.tile(p, (3, 2, 1)), np.zeros((3, 2)), horizon=10)
     runs = gim.run("ucbvi", mdp, 20, seeds=range(300))
-    sums = np.array([run.memory.surprise for run in runs]) - 1.0  # less the imagined visit
+    pairs = [(*run.memory.surprise, *run.memory.surprise_weight) for run in runs]
+    sums = np.array(pairs) - 1.0  # less the imagined visit
     assert abs(sums[:, 0].sum() / sums[:, 1].sum() - (1 - (p**2).sum())) < 0.02
     certain = gim.TabularMDP(np.eye(3)[[[1, 2], [2, 0], [0, 1]]], np.zeros((3, 2)), horizon=10)
     run = gim.run("ucbvi", certain, 20)
     assert run.memory.surprise[0] == 1.0
     noisy = certain.with_(noise=np.ones((3, 2)))  # a reward unlike the others is a surprise, too
     run = gim.run("ucbvi:r_min=-3,r_max=3", noisy, 20)
-    assert run.memory.surprise[0] == pytest.approx(run.memory.surprise[1])
+    assert run.memory.surprise[0] == pytest.approx(run.memory.surprise_weight[0])

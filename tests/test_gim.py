@@ -10,6 +10,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.inference.belief import estimate, mean_rewards
 from gim.run import prepare
 from tests.naive_gim import Literal
 from tests.random_mdps import random_mdp
@@ -45,10 +46,10 @@ def test_same_action_as_the_transcription_at_every_step(seed):
     if explored_at is None:
         return
     assert run.plans == 1
-    assert run.memory.counts.n.tolist() == literal.n  # counting stopped at that very step
+    assert run.memory.belief.counts.n.tolist() == literal.n  # counting stopped at that very step
     assert run.memory.known.mask.astype(int).tolist() == literal.mask
-    model = run.agent._dynamics(run.memory)  # completion is tested on its own
-    literal.plan(*(array.tolist() for array in model))
+    P, seen = estimate(run.memory.belief, mdp.available)  # completion is tested on its own
+    literal.plan(P.tolist(), mean_rewards(seen, 0.0).tolist())
     expected += literal.exploit(world, 10_000 - len(expected))
     run.pause_at(10_000)
     assert env.taken[:10_000] == expected
@@ -86,7 +87,7 @@ def test_rho_1_switches_completion_off():
     assert run.explored_at is not None
     model = run.model
     assert model.known.all()
-    n = run.memory.counts.next.reshape(4, 3, 4)
+    n = run.memory.belief.counts.next.reshape(4, 3, 4)
     assert np.allclose(model.transitions, n / n.sum(axis=2, keepdims=True))
 
 

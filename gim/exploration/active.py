@@ -105,7 +105,9 @@ class Active(Exploration):
     def plan(self, walk: Walk, counts: Counts, known: Known, prior: Any) -> bool:
         """Weigh every pair and find the way; False if no unknown pair can be reached."""
         S, A = counts.n.shape
-        q, n0 = (prior.q, prior.n0) if prior.n0.size else (np.zeros((S, A, S)), np.zeros((S, A)))
+        q, n0 = np.zeros((S, A, S)), np.zeros((S, A))
+        if prior.n0.size:
+            q, n0 = dense(prior.rows(), (S, A)), prior.n0
         unknown = known.available & ~known.mask
         alone = np.maximum(n0, ALONE)
         walk.gain[:] = np.where(unknown, gains(counts.n, q, n0, alone), 0.0)

@@ -8,10 +8,10 @@ To add one, write one file in this package::
 
         def __call__(self, counts, frame, rng):
             ...
-            return Prior(q, n0, r, r_n0)
+            return prior_of(q, n0)               # or with r=..., r_n0=...
 
 `gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
-other model-based agent. How prior and counts meet is in `gim.inference.belief`.
+other model-based agent. How prior and counts meet is in `gim.inference.evidence`.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import snake
+from gim.inference.prior import Floats, Prior, no_prior, prior_of
 from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
 
-Floats = NDArray[np.float64]
+__all__ = ["Floats", "Frame", "Inference", "Prior", "inferences", "no_prior", "prior_of"]
 
 inferences = Registry("inference", "gim.inference")
 
@@ -40,15 +41,6 @@ class Frame(NamedTuple):
     terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
     reward_range: tuple[float, float]  # of r(s,a)
     model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
-
-
-class Prior(NamedTuple):
-    """A prediction for every pair, and how many visits it is worth there."""
-
-    q: Floats  # [S, A, S] the predicted p(.|s,a); each row a distribution where n0 > 0
-    n0: Floats  # [S, A] visits that it is worth; 0: nothing is predicted
-    r: Floats  # [S, A] the predicted r(s,a)
-    r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
 
 
 @dataclass(frozen=True)
@@ -74,8 +66,3 @@ class Inference(Params):
 
     def __str__(self) -> str:
         return inferences.write(self)
-
-
-def no_prior(S: int, A: int) -> Prior:
-    """Nothing is predicted."""
-    return Prior(np.zeros((S, A, S)), np.zeros((S, A)), np.zeros((S, A)), np.zeros((S, A)))

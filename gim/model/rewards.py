@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from gim.params import Within
 
-RMin = Annotated[float | None, Within(), "the least r(s,a); none: the task's"]
-RMax = Annotated[float | None, Within(), "the largest r(s,a); none: the task's"]
+LeastReward = Annotated[float | None, Within(), "the least r(s,a); none: the task's"]
+LargestReward = Annotated[float | None, Within(), "the largest r(s,a); none: the task's"]
 
 
 def largest_reward(task: Any, r_max: float | None) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gim.agents.gim import GIM
+from gim.agents.two_phase import TwoPhase
 from gim.envs import make
 from gim.experiments.analogy.gains import SHARE, line_of, signed
 from gim.experiments.analogy.settings import AnalogyStudy, seeds
@@ -31,14 +32,14 @@ SMALL = ("GridWorld", "RiverSwim")  # all that is played at scale smoke
 SCORE = "final_score"
 
 
-def explorer(walk: str, visits: int, budget: int) -> GIM:
-    """GIM that walks for a budget of steps, infers and plans once.
+def explorer(walk: str, visits: int, budget: int) -> TwoPhase:
+    """A two-phase learner that walks for a budget of steps, infers and plans once.
 
     Walks that finish pairs one by one finish them at the mean number of visits: with m 40 they
     would spend the whole budget on few pairs.
     """
     m, rho = (visits, 1.0) if walk in ("planned", "curious") else (GIM.m, GIM.rho)
-    return GIM(m, rho, exploration=walk, infer="analogy", budget=budget)
+    return TwoPhase(m, rho, exploration=walk, learn_on=False, budget=budget)
 
 
 class Budgets(AnalogyStudy):
@@ -87,9 +88,9 @@ class Budgets(AnalogyStudy):
             figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
             tables=[gain_table(results, found), score_table(results, found)],
             notes=[
-                "GIM with infer=analogy: it walks for so many steps, infers, plans once; no "
-                "learning after that. Curious and planned walking finish a pair at the mean "
-                "number of visits (m), and all pairs (rho 1).",
+                "TwoPhase walks for so many steps, infers and plans once; no learning after that. "
+                "Curious and planned walking finish a pair at the mean number of visits (m), and "
+                "all pairs (rho 1).",
             ],
         )
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from gim.inference.lowrank import Dense, Sparse
+from gim.inference.candidates.lowrank import Dense, Sparse
 from gim.jit import entry
-from gim.model.counts import nonzeros
+from gim.model.counts import DENSE_LIMIT, nonzeros
 
 Floats = NDArray[np.float64]
 STARTS = 16  # directions from which the spectral guesses are made
@@ -25,11 +25,21 @@ class Data:
         n: [S, A] visits; 0 for pairs that are held out, whatever N says of them.
         available: [S, A] pairs that can be played.
         ridge: visits that shrinkage is worth before the data say how much they want.
+        facts: what else is known of the world; kept for candidates that use it.
     """
 
-    def __init__(self, N: Any, n: Floats, available: NDArray[np.bool_], ridge: float = 2.0) -> None:
+    def __init__(
+        self,
+        N: Any,
+        n: Floats,
+        available: NDArray[np.bool_],
+        ridge: float = 2.0,
+        facts: Any = None,
+    ) -> None:
         self.n = np.where(available, n, 0.0)  # [S, A]
-        self.ridge = ridge
+        self.available, self.ridge, self.facts = available, ridge, facts
+        self.S, self.A = n.shape
+        self.small = n.size * len(n) <= DENSE_LIMIT  # whether [S, A, S] numbers fit
         self._within: dict[int, tuple[Dense, Floats]] = {}
         self._starts: dict[str, Floats] = {}
         self._everywhere: dict[str, Sparse] = {}
@@ -42,6 +52,11 @@ class Data:
         else:
             parts = nonzeros(np.ascontiguousarray(N), self.n)
         self.rows = sparse.csr_array(parts, shape=(S * A, S))  # visits by next state
+
+    def without(self, out: NDArray[np.bool_]) -> Data:
+        """The same without the pairs of a mask [S, A]."""
+        n = np.where(out, 0.0, self.n)
+        return Data(self.rows, n, self.available, self.ridge, self.facts)
 
     @cached_property
     def total(self) -> Floats:
