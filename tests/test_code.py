@@ -1,5 +1,6 @@
 """A store that knows its code: an edit runs again exactly the trials that it may change."""
 
+import ast
 import json
 import os
 import shutil
@@ -19,6 +20,9 @@ from gim.experiments import Store, Trial, execute, run_trial
 from gim.experiments.code import Code, code_of, reason, told
 from gim.experiments.execute import grid
 from gim.experiments.trial import FORMAT
+from gim.inference.candidates import candidates
+from gim.registry import Registry
+from gim.source import locate
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ["rmax:m=2", "q_learning", "gim:m=2", "gim:m=2,exploration=uniform", "psrl:infer=analogy"]
@@ -116,6 +120,7 @@ def test_an_edited_agent_runs_exactly_its_trials_again(scratch):
     [
         ("gim/exploration/uniform.py", ["gim:m=2,exploration=uniform"], TASKS),
         ("gim/inference/analogy.py", ["psrl:infer=analogy"], TASKS),
+        ("gim/inference/candidates/means.py", ["psrl:infer=analogy"], TASKS),
         ("gim/envs/casinoland.py", AGENTS, ["casinoland"]),
         ("gim/loop.py", AGENTS, TASKS),
         ("gim/experiments/measures.py", AGENTS, TASKS),
@@ -168,6 +173,29 @@ def test_the_code_of_a_trial_is_what_its_parts_reach():
     certified = "gim.experiments.certified"
     assert certified in inferring.modules
     assert certified not in plain.modules
+
+
+def test_whoever_draws_on_a_whole_registry_is_made_of_all_its_members():
+    modules = code_of("analogist", "synthetic").modules
+    for name in candidates.names():
+        assert candidates[name].__module__ in modules
+    assert "gim.inference.candidates.means" not in code_of("ucbvi", "synthetic").modules
+
+
+def test_no_other_code_lists_the_members_of_a_registry():
+    """What a trial is made of is read from imports: a list by name must be told to it.
+
+    `draws_on` tells of the candidates; `gim.worlds` lists tasks in an error message only.
+    """
+    found = set()
+    for agent in agents.names():
+        for name in code_of(agent, "synthetic").modules:
+            for node in ast.walk(ast.parse(locate(name).read_text())):
+                if isinstance(node, ast.Attribute) and node.attr == "names":
+                    listed = getattr(sys.modules.get(name), getattr(node.value, "id", ""), None)
+                    if isinstance(listed, Registry):
+                        found.add((name, listed.kind))
+    assert found == {("gim.inference.candidates.base", "candidate"), ("gim.worlds", "task")}
 
 
 def test_versions_count_of_what_computes():

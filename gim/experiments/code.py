@@ -48,9 +48,9 @@ def code_of(agent: str, task: str) -> Code:
     """The code of the trials of an agent in a task, both as specs.
 
     Example:
-        >>> code = code_of("rmax", "riverswim")
+        >>> code = code_of("q_learning", "riverswim")
         >>> [name for name in code.modules if name.startswith("gim.agents.")]
-        ['gim.agents.rmax']
+        ['gim.agents.q_learning']
     """
     return _code(parts_of_agent(agent), _parts_of_task(_name(task)))
 
@@ -74,6 +74,8 @@ def _parts_of_agent(spec: str, kind: Any) -> tuple[Any, ...]:
 def _parts(thing: Any) -> Iterator[Any]:
     if is_dataclass(thing) and not isinstance(thing, type):
         yield from (kind for kind in type(thing).__mro__ if kind.__module__ != "builtins")
+        for registry in getattr(thing, "draws_on", ()):  # of which it may use any member
+            yield from (registry[name] for name in registry.names())
         for field in fields(thing):
             yield from _parts(getattr(thing, field.name))
     elif isinstance(thing, tuple | list):

@@ -19,6 +19,7 @@ from scipy import sparse
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_of
 from gim.inference.candidates import Candidate, Data, suited
+from gim.inference.candidates import candidates as everyone
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.reuse import MODEL, offers
@@ -26,6 +27,7 @@ from gim.inference.rewards import infer_rewards
 from gim.inference.worth import Worth, strata_of, worth_of
 from gim.model.counts import Counts, transitions
 from gim.params import OneOf, Within
+from gim.registry import Registry
 
 Ints = NDArray[np.int64]
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
@@ -59,6 +61,7 @@ class Analogy(Inference):
 
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
+    draws_on: ClassVar[tuple[Registry, ...]] = (everyone,)  # any of them may predict
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
