@@ -26,5 +26,6 @@ from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
 from gim.run import run
 from gim.runs import Interrupted, Report, Run, Runs
+from gim.variables import Variables
 
 __version__ = "0.1.0"

@@ -42,6 +42,7 @@ from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
+from gim.variables import Variables
 
 if TYPE_CHECKING:
     from gim.inference.belief import Belief
@@ -66,6 +67,8 @@ class Task:
     discount: float | None = None
     truth: TabularMDP | None = None  # only for agents that are allowed to know, such as Optimal
     prior: LearnedModel | None = None  # what was learned elsewhere, to start from
+    variables: Variables | None = None  # what states are made of, where it is known
+    action_variables: Variables | None = None  # the same for actions
 
 
 @dataclass

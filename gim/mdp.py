@@ -13,8 +13,11 @@ from scipy import sparse
 
 from gim import files, planning, validation
 from gim.sampling import World, make_world
+from gim.variables import Variables, variables_of
 
 Floats = NDArray[np.float64]
+
+DESCRIPTIONS = ("variables", "action_variables")  # what states and actions are made of
 
 
 class TabularMDP:
@@ -30,6 +33,10 @@ class TabularMDP:
         available: [S, A] bool; a pair that is not available exists for no one.
         noise: standard deviation of a Gaussian on each reward, a number or [S, A].
         state_labels, action_labels: names for tables and pictures.
+        variables: what states are made of (see `gim.Variables`): a mapping of names to values [S],
+            an array [S, k], or `Variables`; "auto" takes them from labels that are tuples or
+            numbers, None withholds them.
+        action_variables: the same for actions, [A, k].
         axes: "SAS", or "ASS" when the arrays come as [A, S, S].
         name: what the task is called in tables.
         info: further facts worth keeping with it; saved as JSON.
@@ -55,6 +62,8 @@ class TabularMDP:
         noise: float | ArrayLike = 0.0,
         state_labels: Sequence[Any] | None = None,
         action_labels: Sequence[Any] | None = None,
+        variables: Any = "auto",
+        action_variables: Any = "auto",
         axes: str = "SAS",
         name: str = "mdp",
         info: Mapping[str, Any] | None = None,
@@ -82,6 +91,8 @@ class TabularMDP:
         self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
         self.state_labels = validation.labels_of("state_labels", state_labels, S)
         self.action_labels = validation.labels_of("action_labels", action_labels, A)
+        self.variables = variables_of("state", variables, state_labels, S)
+        self.action_variables = variables_of("action", action_variables, action_labels, A)
         self.name = name
         self.info = dict(info or {})
 
@@ -136,12 +147,12 @@ class TabularMDP:
         return type(self)(**(self._arguments() | changes))
 
     def state_label(self, s: int) -> str:
-        """The label of a state, or its number."""
-        return self.state_labels[s] if self.state_labels else str(s)
+        """The label of a state, or what it is made of, or its number."""
+        return _label(self.state_labels, self.variables, s)
 
     def action_label(self, a: int) -> str:
-        """The label of an action, or its number."""
-        return self.action_labels[a] if self.action_labels else str(a)
+        """The label of an action, or what it is made of, or its number."""
+        return _label(self.action_labels, self.action_variables, a)
 
     def __repr__(self) -> str:
         form = "sparse" if self.sparse else "dense"
@@ -235,7 +246,13 @@ class TabularMDP:
         if self.noise is not None:
             arrays["noise"] = self.noise
         names = ("horizon", "discount", "state_labels", "action_labels", "name", "info")
-        return arrays, {key: getattr(self, key) for key in names}
+        meta = {key: getattr(self, key) for key in names}
+        for name in DESCRIPTIONS:
+            described: Variables | None = getattr(self, name)
+            meta[name] = None
+            if described is not None:
+                arrays[f"{name}.codes"], meta[name] = described.pack()
+        return arrays, meta
 
     @classmethod
     def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:
@@ -247,6 +264,8 @@ class TabularMDP:
             if part == "data":
                 parts = [arrays[f"{table}.{p}"] for p in ("data", "indices", "indptr")]
                 given[table] = sparse.csr_array(tuple(parts), shape=shape)
+            elif part == "codes":
+                given[table] = Variables.unpack(array, meta[table])
             elif not part:
                 given[name] = array
         return cls(**given)
@@ -254,7 +273,7 @@ class TabularMDP:
     def _arguments(self) -> dict[str, Any]:
         r = self.rewards if self.rewards_next is None else self.rewards_next
         names = ("start", "horizon", "discount", "terminal", "available", "state_labels")
-        more = ("action_labels", "name", "info")
+        more = ("action_labels", *DESCRIPTIONS, "name", "info")
         given = {key: getattr(self, key) for key in names + more}
         noise = 0.0 if self.noise is None else self.noise
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
@@ -270,3 +289,9 @@ def _discount(given: float | None) -> float | None:
     if given is not None and not 0 <= given <= 1:
         raise ValueError(f"discount = {given!r}: must be from 0 to 1")
     return None if given is None else float(given)
+
+
+def _label(labels: Sequence[str] | None, variables: Variables | None, i: int) -> str:
+    if labels is not None:
+        return labels[i]
+    return str(i) if variables is None else variables.label(i)

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
-from gim.convert import NoTable, from_gymnasium
+from gim.gymnasium_table import shows_all
+from gim.gymnasium_task import told_by
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
+from gim.model.rewards import LEARNED_RANGE
 from gim.runs import Callback, Run, Runs
 from gim.worlds import world_of
+
+FROM_TABLE = (
+    "the environment shows its table of transitions: it is played from the table, compiled, and is "
+    "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
+)
+REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
 
 
 def run(
@@ -38,13 +47,14 @@ def run(
 
     Args:
         agent: such as `gim.QLearning(alpha=0.1)`, or the word ``"q_learning:alpha=0.1"``.
-        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step), or a word.
+        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step, unless it shows
+            its table of transitions), or a word.
         episodes: how many to play.
         seed: fixes every bit of the run.
         callback: called about ten times a second with a `Report`; returning True pauses the run.
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
-        horizon: H for an environment that has no time limit of its own.
+        horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: a model learned in another run, from which a model-based agent starts; with
             `infer=gim.Analogy()` it is first judged by what is met here.
 
@@ -64,7 +74,7 @@ def run(
         return _warned(paused.go(callback))
     if agent is None or world is None:
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
-    agent, world = agents.make(agent), world_of(world, horizon)
+    agent, world = agents.make(agent), world_of(world, horizon, imports=True)
     if not isinstance(agent, Agent):
         raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
     if seeds is None:
@@ -80,17 +90,24 @@ def prepare(
     seed: int = 0,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
+    *,
+    stepwise: bool = False,
 ) -> Run:
-    """Make a run that has not begun: checks, tells the agent what it may know, seeds all."""
+    """Make a run that has not begun: checks, tells the agent what it may know, seeds all.
+
+    With `stepwise` an environment is stepped through even if it shows its table.
+    """
     episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
-    if isinstance(world, TabularMDP):
-        if horizon not in (None, world.horizon):
-            world = world.with_(horizon=horizon)
-        mdp, task = world, task_of(world)
-    else:
-        _check_spaces(world)
-        mdp = _table_of(world, horizon)
-        task = _task_of_env(world, mdp, horizon)
+    horizon = None if horizon is None else _whole("horizon", horizon, 1)
+    if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
+        world = world.with_(horizon=horizon)
+    told = world if isinstance(world, TabularMDP) else told_by(world, horizon)
+    mdp = told if isinstance(told, TabularMDP) else None
+    task = task_of(told) if isinstance(told, TabularMDP) else told
+    foreign = not isinstance(world, TabularMDP)
+    from_table = foreign and mdp is not None and not stepwise and shows_all(world)
+    if from_table:
+        world = mdp
     if prior is not None:
         if (prior.S, prior.A) != (task.S, task.A):
             raise ValueError(
@@ -98,7 +115,10 @@ def prepare(
                 f"{task.A}: they must agree"
             )
         task = replace(task, prior=prior)
-    return Run(agent, world, mdp, task, episodes, seed)
+    made = Run(agent, world, mdp, task, episodes, seed)
+    if from_table:
+        made.mind.note(FROM_TABLE)
+    return made
 
 
 def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
@@ -109,10 +129,12 @@ def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
-        world = gymnasium.make(name, **meta["env"]["kwargs"])
+        limit = {"max_episode_steps": meta["horizon"]}
+        world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
     agent = agents.make(meta["agent"])
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
-    run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"], prior)
+    given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
+    run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
 
 
@@ -122,38 +144,17 @@ def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
 
 def task_of(mdp: TabularMDP) -> Task:
     """What an agent is told of an MDP."""
-    return Task(mdp.S, mdp.A, mdp.horizon, mdp.available, mdp.reward_range, mdp.discount, truth=mdp)
-
-
-def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
-    if mdp is not None:
-        return task_of(mdp)
-    limit = getattr(env.spec, "max_episode_steps", None)
-    if (horizon or limit) is None:
-        raise ValueError("this environment has no time limit: give one with horizon=")
-    S, A = int(env.observation_space.n), int(env.action_space.n)
-    return Task(S, A, _whole("horizon", horizon or limit, 1), np.ones((S, A), bool), None)
-
-
-def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
-    """The exact model of an environment, if it has a table over the very same states."""
-    try:
-        mdp = from_gymnasium(env, horizon)
-    except NoTable:
-        return None
-    return mdp if env.observation_space.n == mdp.S else None
-
-
-def _check_spaces(env: Any) -> None:
-    if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"{env!r} is not a world: give a TabularMDP, a Gymnasium env, or a word")
-    for name in ("observation_space", "action_space"):
-        space = getattr(env, name)
-        if not isinstance(space, Discrete):
-            raise ValueError(
-                f"the {name} is {space}: gim needs Discrete spaces; number its values with a "
-                "gymnasium wrapper"
-            )
+    return Task(
+        mdp.S,
+        mdp.A,
+        mdp.horizon,
+        mdp.available,
+        mdp.reward_range,
+        mdp.discount,
+        truth=mdp,
+        variables=mdp.variables,
+        action_variables=mdp.action_variables,
+    )
 
 
 def _whole(name: str, value: Any, low: int) -> int:
@@ -164,5 +165,14 @@ def _whole(name: str, value: Any, low: int) -> int:
 
 def _warned(run: Run) -> Run:
     for text in dict.fromkeys(run.notes):
-        warnings.warn(text, stacklevel=3)
+        if text in REMARKS:
+            _say(text)
+        else:
+            warnings.warn(text, stacklevel=3)
     return run
+
+
+@cache
+def _say(text: str) -> None:
+    """Say it once, where the user's logging wants it: on the terminal unless told otherwise."""
+    logging.getLogger("gim").warning(text)

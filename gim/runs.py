@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
+from gim.gymnasium_table import unlike_made
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
@@ -147,8 +148,9 @@ class Run:
         policy = self.policy
         if policy is None:
             return "this agent has no policy to show"
-        state = self.mdp.state_label if self.mdp else str
-        action = self.mdp.action_label if self.mdp else str
+        made_of, acts = self.task.variables, self.task.action_variables
+        state = self.mdp.state_label if self.mdp else made_of.label if made_of else str
+        action = self.mdp.action_label if self.mdp else acts.label if acts else str
         if np.issubdtype(policy.dtype, np.floating):
             chances = policy if policy.ndim == 2 else policy[0]
             cells = [[state(s), *(f"{p:.2f}" for p in row)] for s, row in enumerate(chances)]
@@ -314,4 +316,8 @@ def _spans(actions: NDArray, label: Callable[[int], str]) -> str:
 def _spec_of(env: Any) -> dict[str, Any]:
     if env.spec is None:
         raise ValueError("only an environment made by gymnasium.make can be saved with a run")
+    if (strange := unlike_made(env)) is not None:
+        raise ValueError(
+            f"a run cannot be saved with a {strange} around its environment, which would be lost"
+        )
     return {"id": env.spec.id, "kwargs": dict(env.spec.kwargs)}

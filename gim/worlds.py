@@ -3,6 +3,7 @@
 - ``riverswim:length=10``: a task of ours, with its parameters
 - ``my.npz``: an MDP that was saved
 - ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
+- ``my_module:MyEnv-v0``: the same, after a module was imported that registers it
 
 An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
 any other is stepped through.
@@ -11,6 +12,9 @@ any other is stepped through.
 from __future__ import annotations
 
 import difflib
+import importlib
+import re
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +26,17 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
 
+MODULE = re.compile(r"([A-Za-z_][\w.]*):([\w./-]+(?::.*)?)")  # such as my_module:MyEnv-v0:size=5
 
-def world_of(word: Any, horizon: int | None = None) -> Any:
+
+def world_of(word: Any, horizon: int | None = None, imports: bool = False) -> Any:
     """Build a world from a word; what is built already is passed on.
 
     Args:
         word: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
         horizon: H, where it is to differ from the world's own, or where that has none.
+        imports: whether a word may name a module to import, as ``my_module:MyEnv-v0`` does: right
+            where a person has written it, wrong for what comes from a file.
 
     Returns:
         A `TabularMDP`, or a Gymnasium environment without a table.
@@ -42,12 +50,29 @@ def world_of(word: Any, horizon: int | None = None) -> Any:
     if isinstance(word, Path):
         world = load(word, "mdp")
     elif isinstance(word, str):
-        world = _from_word(word, horizon)
+        world = _from_word(_imported(word, imports), horizon)
     else:
         world = word
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         return world.with_(horizon=horizon)
     return world
+
+
+def _imported(word: str, allowed: bool) -> str:
+    """The word without the module in front, which is imported: it registers the environment."""
+    found = MODULE.fullmatch(word)
+    if found is None or found[1] in tasks or Path(word).exists():
+        return word
+    module, rest = found.groups()
+    if not allowed:
+        raise ValueError(f"{word!r} would import {module}, which is not done from a file")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # where the `gim` command would not look
+    try:
+        importlib.import_module(module)
+    except Exception as problem:  # foreign code, which may raise anything
+        raise ValueError(f"cannot import {module}, as {word!r} asks for: {problem}") from None
+    return rest
 
 
 def _from_word(word: str, horizon: int | None) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 
 import gymnasium
@@ -24,7 +25,7 @@ from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
 from gim.jit import plain
 from gim.model import counts
-from gim.model.rewards import most_to_come
+from gim.model.rewards import most_to_come, reward_range, seen_range
 from gim.params import describe
 from gim.run import prepare
 from gim.testing import check_agent
@@ -402,21 +403,60 @@ class Coin(gymnasium.Env):
 
     observation_space = action_space = gymnasium.spaces.Discrete(2)
 
+    def __init__(self, low=0.0, high=1.0):
+        self.pays = (low, high)
+
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         return 0, {}
 
     def step(self, action):
-        return int(self.np_random.random() < 0.5), float(action), False, False, {}
+        return int(self.np_random.random() < 0.5), self.pays[action], False, False, {}
 
 
-@pytest.mark.parametrize("name", ["rmax", "delayed_q_learning", "ucbvi", "psrl", "mbie_eb"])
-def test_reward_range_must_come_from_somewhere(name):
-    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_"):
-        gim.run(name, Coin(), 5, horizon=5)
-    given = "r_max=1" if name in ("rmax", "delayed_q_learning") else "r_min=0,r_max=1"
-    run = gim.run(f"{name}:{given}", Coin(), 300, horizon=5, seed=1)
+def test_values_that_start_at_the_top_must_know_it():
+    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_max="):
+        gim.run("delayed_q_learning", Coin(), 5, horizon=5)
+    run = gim.run("delayed_q_learning:r_max=1", Coin(), 300, horizon=5, seed=1)
     assert run.returns[-50:].mean() > 4.5
+
+
+LEARNERS = ["rmax", "ucbvi", "psrl", "mbie_eb", "analogist"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, -2.0), (100.0, 250.0)])
+def test_reward_ranges_that_are_not_told_are_learned(name, low, high):
+    env = Coin(low, high)
+    run = gim.run(name, env, 300, horizon=5, seed=1)
+    assert (run.returns[-50:].mean() / 5 - low) / (high - low) > 0.9
+    assert "what was seen stands for it" in run.notes[0]
+    assert len(run.notes) == 1
+    told = "r_max=1" if name == "rmax" else "r_min=-3,r_max=250"
+    assert not gim.run(f"{name}:{told}", env, 5, horizon=5).notes
+    assert gim.run(
+        f"{name}:r_max=0", env, 5, horizon=5
+    ).finished  # seen or not, what is given holds
+
+
+def test_a_certificate_needs_bounds_that_are_known():
+    run = gim.run("analogist", Coin(), 20, horizon=5)
+    with pytest.raises(ValueError, match="does not know how large rewards can be"):
+        gim.certify(run)
+
+
+def test_what_was_seen_of_rewards():
+    seen = counts.new_counts(2, 2)
+    assert seen_range(seen) == (0, 1)
+    seen.n[0, 0], seen.R[0, 0] = 4, -12.0
+    assert seen_range(seen) == (-3, -2)
+    seen.n[1, 0], seen.R[1, 0] = 2, 1.0
+    assert seen_range(seen) == (-3, 0.5)
+    task = types.SimpleNamespace(reward_range=None)
+    assert reward_range(task, None, None, seen) == (-3, 0.5)
+    assert reward_range(task, 1.0, None, seen) == (1, 1)
+    assert reward_range(task, None, -5.0, seen) == (-5, -5)
+    assert reward_range(task, -9.0, 9.0, None) == (-9, 9)
 
 
 def test_r_min_above_r_max_is_refused():

@@ -443,3 +443,52 @@ def test_what_is_built_is_passed_on() -> None:
     assert world_of(mdp, horizon=3).horizon == 3
     mdp.save("my.npz")
     assert world_of(Path("my.npz")).S == mdp.S
+
+
+MODULE = """
+import gymnasium
+
+class Walk(gymnasium.Env):
+    observation_space = gymnasium.spaces.MultiDiscrete([3, 3])
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, size=3, **options):
+        self.observation_space = gymnasium.spaces.MultiDiscrete([size, size])
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.nvec * 0, {}
+
+    def step(self, action):
+        return self.observation_space.nvec * 0 + action, float(action), False, False, {}
+
+gymnasium.register("my/Walk-v0", Walk, max_episode_steps=6)
+"""
+
+
+def test_a_module_is_imported_where_a_person_says_so(shows, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_walks.py").write_text(MODULE)
+    Path("broken.py").write_text("1 / 0")
+    with pytest.raises(ValueError, match="would import my_walks, which is not done from a file"):
+        world_of("my_walks:my/Walk-v0")
+    assert "my_walks" not in sys.modules
+    out = shows("train", "my_walks:my/Walk-v0", "--episodes", "30")
+    assert "q_learning" in out
+    run = gim.run("q_learning", "my_walks:my/Walk-v0:size=5", episodes=200)
+    assert (run.task.S, run.task.H) == (25, 6)
+    assert run.returns[-50:].mean() > 5
+    for word, message in (
+        ("broken:Walk-v0", "cannot import broken.*division by zero"),
+        ("no_such_thing:Walk-v0", "cannot import no_such_thing.*No module named"),
+        ("my_walks:Walk-v7", "unknown world 'Walk-v7'"),
+        ("riverswim:length", "cannot read 'length'"),
+        ("FrozenLake-v1:map", "cannot read 'map'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gim.run("random", word, episodes=3)
+    run.save("run.npz")
+    assert gim.load("run.npz").finished
+    gymnasium.registry.pop("my/Walk-v0")
+    with pytest.raises(ValueError, match="'my/Walk-v0' is not registered: import it first"):
+        gim.load("run.npz")

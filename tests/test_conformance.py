@@ -25,7 +25,7 @@ def test_compiled_plain_and_stepwise_agree_on_every_task(name):
         compiled = prepare(agent, world, 8, 3).go()
         others = {
             "plain": _plain(prepare(agent, world, 8, 3)).go(),
-            "stepwise": prepare(agent, world.to_gymnasium(), 8, 3).go(),
+            "stepwise": prepare(agent, world.to_gymnasium(), 8, 3, stepwise=True).go(),
         }
         for what, other in others.items():
             assert np.array_equal(compiled.returns, other.returns), (what, world)
@@ -48,6 +48,7 @@ def test_runs_on_foreign_environments_are_fixed_by_their_seed(name, env):
 
     def returns(seed):
         given = {"horizon": 30} if env == "CliffWalking-v1" else {}
-        return gim.run(name, gymnasium.make(env), episodes=5, seed=seed, **given).returns
+        stepped = gymnasium.Wrapper(gymnasium.make(env))
+        return gim.run(name, stepped, episodes=5, seed=seed, **given).returns
 
     assert np.array_equal(returns(1), returns(1))

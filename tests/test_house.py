@@ -18,14 +18,14 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["jit", "params", "files", "terminal", "source", "interrupts", "memory"],
-    ["registry", "planning", "sampling", "validation", "rendering", "gymnasium_table"],
-    ["gymnasium_env", "policies", "loading"],
+    ["jit", "params", "files", "terminal", "source", "interrupts", "memory", "columns"],
+    ["registry", "planning", "sampling", "validation", "variables", "rendering"],
+    ["gymnasium_env", "spaces", "policies", "loading"],
     ["mdp"],
-    ["model", "convert"],
-    ["envs", "exploration", "agent", "theory"],
-    ["inference", "loop", "worlds"],
-    ["runs", "agents"],
+    ["model", "gymnasium_table"],
+    ["convert", "exploration", "agent", "theory"],
+    ["envs", "inference", "loop", "gymnasium_task"],
+    ["worlds", "runs", "agents"],
     ["run"],
     [SELF],
     ["plot"],

@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--rho {args.rho}: must be above 0 and at most 1")
     if args.m < 1:
         raise ValueError(f"--m {args.m}: must be at least 1")
-    mdp = world_of(args.world, args.horizon)
+    mdp = world_of(args.world, args.horizon, imports=True)
     if not isinstance(mdp, TabularMDP):
         raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")
     completion = completions.make(args.completion)

@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         if args.seeds is not None:
             raise ValueError("--save keeps one run: leave --seeds out")
         files.check_target(args.save)
-    world = world_of(args.world, args.horizon)
+    world = world_of(args.world, args.horizon, imports=True)
     agent = agents.make(_default(world) if args.agent is None else args.agent)
     if args.seeds is None:
         return _one(prepare(agent, world, args.episodes, args.seed, args.horizon), args.save)

@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gim.variables import Variables
+
 MOST = 1_000_000  # states: more are never meant
 LISTED, STORED = 10_000_000, 50_000_000  # probabilities in 2 GB, as outcomes or as a table
 
@@ -83,7 +85,9 @@ def described(
     for kind, made in (("state", states), ("action", actions)):
         if isinstance(made, Made):
             options[f"{kind}_labels"] = made.labels
-            info["variables" if kind == "state" else "action_variables"] = made.facts
+            levels, names = list(made.values.values()), list(made.values)
+            variables = Variables.coded(made.codes, levels, names, list(made.facts.values()))
+            options["variables" if kind == "state" else "action_variables"] = variables
         elif made is not None:
             options[f"{kind}_labels"] = made
     return options

@@ -28,6 +28,7 @@ from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
 from gim.params import Params
 from gim.registry import Registry
+from gim.variables import Variables
 
 __all__ = ["Floats", "Frame", "Inference", "Prior", "inferences", "no_prior", "prior_of"]
 
@@ -41,6 +42,8 @@ class Frame(NamedTuple):
     terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
     reward_range: tuple[float, float]  # of r(s,a)
     model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
+    variables: Variables | None = None  # what states are made of, where that is known
+    action_variables: Variables | None = None  # the same for actions
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class Inference(Params):
 
     retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
     reuses: ClassVar[bool] = False  # whether it judges a model learned elsewhere by itself
+    by_triple: ClassVar[bool] = False  # whether it wants rewards by next state
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)

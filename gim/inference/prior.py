@@ -27,6 +27,9 @@ class Prior(NamedTuple):
     n0: Floats  # [S, A] visits that the prediction is worth; 0: none is made; inf: it replaces data
     doubt: Floats  # [S, A] chance that it does not hold at this pair
     leak: Floats  # [S, A] share of the prediction that goes to any state at all, where it is judged
+    r_next: (
+        Floats  # [nnz] predicted r(s,a,s') of the successors, or [0]: r(s,a) is all that is said
+    )
     r: Floats  # [S, A] predicted r(s,a)
     r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
     r_doubt: Floats  # [S, A] chance that it does not hold at this pair
@@ -46,16 +49,18 @@ class Prior(NamedTuple):
 def no_prior(S: int, A: int) -> Prior:
     """Nothing is predicted."""
     first = np.zeros(S * A + 1 if S * A else 0, np.int64)
-    return Prior(np.zeros(0), np.zeros(0, np.int64), first, *(np.zeros((S, A)) for _ in range(7)))
+    n0, doubt, leak, *rewards = (np.zeros((S, A)) for _ in range(7))
+    nothing = np.zeros(0)
+    return Prior(nothing, np.zeros(0, np.int64), first, n0, doubt, leak, np.zeros(0), *rewards)
 
 
 def prior_of(q: Any, n0: Floats, **more: Floats) -> Prior:
     """A prior from predictions [S, A, S], or CSR of S*A rows; what is not given is 0.
 
     Args:
-        q: the predicted p(.|s,a); rows of pairs with n0 = 0 are left out.
+        q: the predicted p(.|s,a); rows of pairs with n0 = 0 are left out. CSR rows are in order.
         n0: [S, A] visits that each prediction is worth.
-        more: further fields of `Prior`, [S, A] each.
+        more: further fields of `Prior`: [S, A] each, but `r_next`, which is aligned with CSR rows.
 
     Example:
         >>> prior = prior_of(np.full((2, 1, 2), 0.5), n0=np.array([[3.0], [0.0]]))
@@ -68,23 +73,28 @@ def prior_of(q: Any, n0: Floats, **more: Floats) -> Prior:
         raise ValueError(f"the prior's q has shape {np.shape(q)}, not {(S, A, S)}")
     sizes = np.where(n0.ravel() > 0, np.diff(rows.indptr), 0)
     kept = np.repeat(n0.ravel() > 0, np.diff(rows.indptr))
-    rows = sparse.csr_array(
-        (rows.data[kept], rows.indices[kept], np.append(0, np.cumsum(sizes))), shape=rows.shape
+    if "r_next" in more:
+        more["r_next"] = more["r_next"][kept]
+    return no_prior(S, A)._replace(
+        q=np.asarray(rows.data[kept], np.float64),
+        next=rows.indices[kept].astype(np.int64),
+        first=np.append(0, np.cumsum(sizes)),
+        n0=n0,
+        **more,
     )
-    rows.sort_indices()
-    parts = (np.asarray(rows.data, np.float64), rows.indices.astype(np.int64))
-    first = rows.indptr.astype(np.int64)
-    return no_prior(S, A)._replace(q=parts[0], next=parts[1], first=first, n0=n0, **more)
 
 
 def check_prior(prior: Prior, S: int, A: int) -> None:
     """Refuse a prior that is none: shapes, signs, order, sums."""
     expected = {"q": (prior.next.size,), "next": (prior.next.size,), "first": (S * A + 1,)}
+    expected["r_next"] = (prior.next.size if prior.r_next.size else 0,)
     for name, value in zip(Prior._fields, prior, strict=True):
         shape = expected.get(name, (S, A))
         if np.shape(value) != shape:
             raise ValueError(f"the prior's {name} has shape {np.shape(value)}, not {shape}")
-        if np.isnan(value).any() or (name != "r" and np.min(value, initial=0.0) < 0):
+        if np.isnan(value).any() or (
+            name not in ("r", "r_next") and np.min(value, initial=0.0) < 0
+        ):
             raise ValueError(f"the prior's {name} has entries that are negative or not a number")
         if name not in ("n0", "r_n0") and not np.isfinite(value).all():
             raise ValueError(f"the prior's {name} has entries that are not finite")

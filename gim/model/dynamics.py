@@ -96,6 +96,8 @@ def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> Learn
         available=known.available,
         state_labels=truth.state_labels if truth is not None else None,
         action_labels=truth.action_labels if truth is not None else None,
+        variables=task.variables,
+        action_variables=task.action_variables,
         name=f"model of {truth.name}" if truth is not None else "model",
         visits=counts.n,
         known=known.mask,

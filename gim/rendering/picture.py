@@ -52,8 +52,8 @@ class Picture:
             tuple(c) for c in layout.get("cells", [divmod(s, side) for s in range(mdp.S)])
         ]
         self.walls = [tuple(c) for c in layout.get("walls", [])]
-        labels = [mdp.state_label(s) for s in range(mdp.S)]
-        self.symbols = layout.get("symbols", labels)
+        self.labels = mdp.state_labels or [str(s) for s in range(mdp.S)]  # short ones
+        self.symbols = layout.get("symbols", self.labels)
         every = self.cells + self.walls
         self.rows, self.columns = (1 + max(cell[k] for cell in every) for k in (0, 1))
         self.tile = min(max(SIZE // max(self.rows, self.columns), LEAST), MOST)
@@ -100,7 +100,7 @@ class Picture:
                 _paint(place[size // 8 :], _diamond(size, 0.28), GOAL)
             if self.mdp.terminal[s]:
                 _paint(place, frame, INK)
-            self._label(place, self.mdp.state_label(s))
+            self._label(place, self.labels[s])
         return image
 
     def _label(self, place: Pixels, label: str) -> None:

@@ -36,7 +36,8 @@ def check_agent(
         assert np.isfinite(compiled.returns).all(), f"{world}: returns are not finite"
         _same(compiled, prepare(agent, world, episodes, seed).go(), "a second run")
         _same(compiled, _plain(prepare(agent, world, episodes, seed)).go(), "plain Python")
-        stepwise = prepare(agent, world.to_gymnasium(), episodes, seed).go()
+        env = world.to_gymnasium()
+        stepwise = prepare(agent, env, episodes, seed, stepwise=True).go()
         _same(compiled, stepwise, "the stepwise loop")
         other = world.to_dense() if world.sparse else world.to_sparse()
         _same(compiled, prepare(agent, other, episodes, seed).go(), "the other storage")
@@ -72,7 +73,7 @@ def small_worlds() -> list[TabularMDP]:
 
 
 def _plain(run: Run) -> Run:
-    run._driver.play = plain(run._driver.play)  # type: ignore[union-attr]
+    run._driver.play = plain(run._driver.play)
     return run
 
 

@@ -39,6 +39,8 @@ FAMILIES = ("marginal", "means", "matrices", "all")
 class Fitted:
     """A candidate that has seen its data."""
 
+    shifts: tuple[Any, ...] = ()  # after-states of ordinal actions that were found
+
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """Distributions of the next state of these pairs s*A + a, [pairs, S]; empty: no opinion."""
         raise TypeError(f"{type(self).__name__} must define rows(pairs)")
@@ -72,6 +74,7 @@ class Candidate(Params):
     """Base of all candidates: the fields are the parameters, `fit` takes the data."""
 
     family: ClassVar[str] = "all"
+    leaves_one_out: ClassVar[bool] = False  # whether what it fits has `apart`
 
     def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
