@@ -110,11 +110,15 @@ def imported(name: str, tops: frozenset[str] = OURS, typing: bool = False) -> tu
 
 @cache
 def read(name: str) -> Source | None:
-    """The source of a module, parsed; None where it has none."""
+    """The source of a module, parsed; None where it has none. What is no Python has no imports."""
     path = locate(name)
     if path is None or path.suffix != ".py":
         return None
-    tree = ast.parse(path.read_bytes())
+    text = path.read_bytes()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return Source(name, path, (), hashlib.sha256(text).hexdigest()[:DIGITS])
     package = name if path.name == INIT else name.rpartition(".")[0]
     return Source(name, path, tuple(_wanted(tree, package)), _digest(tree))
 

@@ -1,5 +1,6 @@
 """A store that knows its code: an edit runs again exactly the trials that it may change."""
 
+import abc
 import ast
 import json
 import os
@@ -221,6 +222,17 @@ def test_what_has_no_source_is_never_the_same(monkeypatch):
     again = type("Typed", (Random,), {"__module__": "nowhere"}, name="typed_into_a_console")
     assert code_of("typed_into_a_console", "riverswim").digest != before.digest
     assert again.__mro__[1] is Random
+
+
+def test_classes_of_the_standard_library_are_no_parts(monkeypatch):
+    monkeypatch.setattr(agents, "_made", dict(agents._made))
+
+    class Based(Random, abc.ABC, name="based_on_abc"):
+        pass
+
+    code = code_of("based_on_abc", "riverswim")
+    assert "abc" not in code.modules
+    assert __name__ in code.modules
 
 
 def test_reasons_in_words():

@@ -149,6 +149,12 @@ def test_a_name_of_a_package_leads_to_where_it_is_defined(write):
     assert imported("user") == ("shop",)
 
 
+def test_what_is_no_python_counts_by_its_bytes(write):
+    broken = digest(write, "def (:\n")
+    assert digest(write, "def (:\n# more\n") != broken
+    assert imported("thing") == ()
+
+
 def test_relative_imports(write):
     write(
         a_of___init__="",

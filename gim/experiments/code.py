@@ -73,7 +73,7 @@ def _parts_of_agent(spec: str, kind: Any) -> tuple[Any, ...]:
 
 def _parts(thing: Any) -> Iterator[Any]:
     if is_dataclass(thing) and not isinstance(thing, type):
-        yield from (kind for kind in type(thing).__mro__ if kind.__module__ != "builtins")
+        yield from type(thing).__mro__
         for registry in getattr(thing, "draws_on", ()):  # of which it may use any member
             yield from (registry[name] for name in registry.names())
         for field in fields(thing):
@@ -92,10 +92,10 @@ def _parts_of_task(name: str) -> tuple[Any, ...]:
     if name not in gymnasium.registry:
         return ()
     spec = gymnasium.registry[name]
-    made = spec.entry_point
+    made = spec.entry_point or ""
     maker = made.partition(":")[0] if isinstance(made, str) else made
     ours = spec.kwargs.get("task") if str(maker).startswith("gim.") else None
-    return ("gymnasium", maker, *(_parts_of_task(ours) if ours is not None else ()))
+    return ("gymnasium", maker or "gymnasium", *(_parts_of_task(ours) if ours else ()))
 
 
 @lru_cache(maxsize=4096)
@@ -103,8 +103,11 @@ def _code(agent: tuple[Any, ...], world: tuple[Any, ...]) -> Code:
     roots, unwritten, packages = {RUNNING}, {}, set(COMPUTING)
     for part in (*agent, *world):
         module = part if isinstance(part, str) else part.__module__
-        if (top := module.partition(".")[0]) in KNOWN:
+        top = module.partition(".")[0]
+        if top in KNOWN:
             packages.add(top)
+        elif top in sys.stdlib_module_names:
+            continue
         elif locate(module) is not None:
             roots.add(module)
         else:

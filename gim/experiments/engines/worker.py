@@ -81,7 +81,8 @@ def user_code(trials: list[Trial]) -> dict[str, Any]:
     names = {parse(trial.task).name for trial in trials if not is_file(trial.task)}
     parts |= {tasks[name] for name in names if name in tasks}
     modules = {part if isinstance(part, str) else part.__module__ for part in parts}
-    modules = {name for name in modules if name.split(".")[0] != "gim"}
+    known = {"gim", *sys.stdlib_module_names}
+    modules = {name for name in modules if name.split(".")[0] not in known}
     main = None
     if "__main__" in modules:
         modules.remove("__main__")
