@@ -219,18 +219,9 @@ class TabularMDP:
 
     # -- ways in and out
 
-    @classmethod
-    def from_outcomes(
-        cls, outcomes: Sequence[tuple[int, int, int, float, float]], **options: Any
-    ) -> TabularMDP:
-        """Build from a list of (s, a, s', p, r): the pairs that are not listed do not exist."""
-        from gim.convert import from_outcomes
-
-        return from_outcomes(outcomes, **options)
-
     def to_gymnasium(self, render_mode: str | None = None) -> Any:
         """This MDP as a Gymnasium environment; it agrees with the compiled loop bit for bit."""
-        from gim.envs.tabular import TabularEnv
+        from gim.gymnasium_env import TabularEnv
 
         return TabularEnv(self, render_mode=render_mode)
 

@@ -39,7 +39,6 @@ def test_outcomes_by_hand():
     assert mdp.available.tolist() == [[True, True], [True, False], [True, True]]
     assert mdp.transitions[1, 1].sum() == 0
     assert mdp.start.tolist() == [0, 1, 0]
-    assert gim.TabularMDP.from_outcomes([(0, 0, 0, 1, 1)]).rewards.tolist() == [[1]]
 
 
 def test_rewards_stay_by_pair_where_the_successor_does_not_matter():

@@ -1,7 +1,7 @@
 """The tasks, one a file; importing this package registers them all with Gymnasium."""
 
 from gim.envs.base import make, task, tasks
-from gim.envs.tabular import TabularEnv
+from gim.gymnasium_env import TabularEnv
 
 __all__ = ["TabularEnv", "make", "task", "tasks"]
 

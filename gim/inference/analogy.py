@@ -19,6 +19,7 @@ from scipy import sparse
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_of
 from gim.inference.candidates import Candidate, Data, suited
+from gim.inference.candidates import candidates as everyone
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.reuse import MODEL, offers
@@ -26,6 +27,7 @@ from gim.inference.rewards import infer_rewards
 from gim.inference.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 from gim.params import OneOf, Within
+from gim.registry import Registry
 
 Ints = NDArray[np.int64]
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
@@ -60,6 +62,7 @@ class Analogy(Inference):
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
     by_triple: ClassVar[bool] = True
+    draws_on: ClassVar[tuple[Registry, ...]] = (everyone,)  # any of them may predict
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
@@ -109,7 +112,8 @@ class Analogy(Inference):
             return None
         if found.candidate is not None:
             found = found._replace(rows=cut(self._rows(found, data), TAIL))
-        return found
+        said = (np.diff(found.rows.indptr) > 0).reshape(found.n0.shape)
+        return found._replace(n0=np.where(said, found.n0, 0.0))
 
     def _rows(self, found: Inferred, data: Data) -> sparse.csr_array:
         """What the winner says of every playable pair, given all data."""

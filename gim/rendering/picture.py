@@ -13,13 +13,15 @@ and dark against light, are told apart with any kind of colour blindness.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.envs.font import write
-from gim.mdp import TabularMDP
+from gim.rendering.font import write
+
+if TYPE_CHECKING:
+    from gim.mdp import TabularMDP
 
 Pixels = NDArray[np.uint8]  # [height, width, 3]
 Alpha = NDArray[np.float64]  # [height, width]: 0 leaves what is below, 1 covers it

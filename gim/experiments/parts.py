@@ -1,47 +1,21 @@
-"""How parts of claims are made: estimates and paired comparisons, with their numbers in words."""
+"""How parts of claims are made: estimates and paired comparisons, with their numbers as text."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from gim.experiments.ledger import Part
-from gim.experiments.paper.base import Evidence, Floats, pick
-from gim.experiments.paper.settings import Cell
+from gim.experiments.cells import Cell, Floats
+from gim.experiments.claim import Part, Selection
 from gim.experiments.statistics import Estimate, compare, mean_interval
 
 
-class Look:
-    """The results of some cells under one setting."""
-
-    def __init__(self, evidence: Evidence, cells: Sequence[Cell], setting: str) -> None:
-        self.evidence, self.cells = evidence, pick(cells, setting)
-        self.panels = list(dict.fromkeys(cell.panel for cell in self.cells))
-
-    def at(self, panel: str, agent: str) -> list[Cell]:
-        """The cells of an agent in a panel, by x."""
-        return sorted(pick(self.cells, None, panel, agent), key=lambda cell: cell.x)
-
-    def __call__(self, panel: str, agent: str, measure: str) -> Floats:
-        """A measure of every run of an agent in a panel that is no sweep."""
-        return self.of(self.at(panel, agent)[0], measure)
-
-    def of(self, cell: Cell, measure: str) -> Floats:
-        """A measure of every run; a run not finished counts with all its episodes in TotalEps."""
-        values = self.evidence.values(cell, measure)
-        if measure == "total_eps":
-            return np.where(np.isnan(values), [t.episodes for t in cell.trials], values)
-        return values
-
-    def means(self, panel: str, agent: str, measure: str) -> Floats:
-        """The mean at each x of a sweep."""
-        return np.array([self.of(cell, measure).mean() for cell in self.at(panel, agent)])
-
-    def finished(self, cell: Cell) -> int:
-        """How many runs finished exploring."""
-        return int(np.isfinite(self.evidence.values(cell, "total_eps")).sum())
+def told(holds: Any, values: ArrayLike) -> bool | None:
+    """Whether something holds; None where a value is NaN, since a run is missing or unfinished."""
+    return None if np.isnan(values).any() else bool(holds)
 
 
 def greater(
@@ -65,28 +39,28 @@ def greater(
     return Part(what, bool(difference.mean > by and sure), text + between(difference, digits))
 
 
-def longer(look: Look, what: str, slow: Cell, fast: Cell, names: tuple[str, str]) -> Part:
+def longer(runs: Selection, what: str, slow: Cell, fast: Cell, names: tuple[str, str]) -> Part:
     """One explores for longer than the other; runs that never finish count with all episodes.
 
     Args:
-        look: the results.
+        runs: the results.
         what: the part's name.
         slow, fast: whose TotalEps should be the larger, and whose the smaller.
         names: of the two.
     """
-    done = look.finished(slow), look.finished(fast)
+    done = runs.finished(slow), runs.finished(fast)
     if not any(done):
         return Part(what, None, "no run of either finished exploring")
-    part = greater(what, look.of(slow, "total_eps"), look.of(fast, "total_eps"), names, 0)
-    runs = len(slow.trials)
-    if done != (runs, runs):
-        finished = f"{names[0]} {done[0]}, {names[1]} {done[1]} of {runs} runs"
+    part = greater(what, runs.of(slow, "total_eps"), runs.of(fast, "total_eps"), names, 0)
+    many = len(slow.trials)
+    if done != (many, many):
+        finished = f"{names[0]} {done[0]}, {names[1]} {done[1]} of {many} runs"
         return Part(what, part.holds, f"{part.numbers}; finished: {finished}")
     return part
 
 
 def between(difference: Estimate, digits: int = 3) -> str:
-    """A difference with its interval, in words."""
+    """A difference with its interval, as text."""
     mean, low, high, _ = difference
     interval = "" if math.isnan(low) else f" ({low:+,.{digits}f} to {high:+,.{digits}f})"
     return f"difference {mean:+,.{digits}f}{interval}"

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from gim.agent import agents
 from gim.envs import tasks
 from gim.experiments import spec
-from gim.experiments.trial import Result
+from gim.experiments.result import Result
 from gim.files import replacing
 from gim.registry import did_you_mean
 
-NORMAL = {"agent": spec.agent_word, "task": spec.task_word, "world": spec.world_word}
+NORMAL = {"agent": spec.agent_spec, "task": spec.task_spec, "world": spec.world_spec}
 CURVE = "curve_"  # what the column of a curve begins with in a Parquet file
 
 
@@ -104,7 +104,7 @@ class Results:
     def where(self, **wanted: Any) -> Results:
         """The runs in which these columns have this value, or one of these values.
 
-        Words are brought to normal form first: `agent="gim:m=40"` finds `gim`.
+        Specs are brought to normal form first: `agent="gim:m=40"` finds `gim`.
         """
         keep = np.ones(len(self), bool)
         for name, value in wanted.items():
@@ -180,7 +180,7 @@ class Results:
 
 
 def _column(values: Sequence[Any]) -> NDArray[Any]:
-    """An array of one plain kind; None is NaN among numbers and the empty word among spec."""
+    """An array of one plain kind; None is NaN among numbers and the empty string among texts."""
     kinds = {type(value) for value in values if value is not None}
     if kinds and not kinds <= {bool, int, float, str}:
         return np.array(values, dtype=object)

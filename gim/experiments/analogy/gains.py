@@ -9,10 +9,10 @@ import numpy as np
 
 from gim.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
 from gim.experiments.artefact import Figure, Panel, Series, Table
-from gim.experiments.paper.base import Evidence, Floats, distinct, pick
-from gim.experiments.paper.settings import Cell
-from gim.experiments.paper.shapes import by_panel, estimate_of, number, spoken
+from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, episodes_of, pick
+from gim.experiments.figures import number
 from gim.experiments.statistics import Estimate, compare, curve_band
+from gim.experiments.tables import estimate_of, spoken
 
 HORIZONS = (100, 1_000, 10_000, 100_000)
 POINTS = 60  # of a drawn curve, evenly spaced on the logarithmic axis
@@ -24,37 +24,32 @@ NOTHING = "-"
 SHARE = "share of the optimum"
 
 
-def shares(evidence: Evidence, cell: Cell, horizons: Sequence[float]) -> Floats:
+def shares(results: ResultsByCell, cell: Cell, horizons: Sequence[float]) -> Floats:
     """Share of the optimum over the first so many episodes, [runs, horizons].
 
     That of `TabularMDP.score`: the mean return over the optimum or, where the optimum is not
     positive, the share of the way up to it from the random policy.
     """
-    episode, rewards = evidence.curves(cell, "cumulative")
-    best = evidence.values(cell, "optimal_return")[:, None]
-    base = np.where(best > 0, 0.0, evidence.values(cell, "random_return")[:, None])
+    episode, rewards = results.curves(cell, "cumulative")
+    best = results.values(cell, "optimal_return")[:, None]
+    base = np.where(best > 0, 0.0, results.values(cell, "random_return")[:, None])
     at, episode = np.asarray(horizons, float), np.append(0.0, episode)
     sums = np.stack([np.interp(at, episode, np.append(0.0, run)) for run in rewards])
     return np.asarray((sums / at - base) / (best - base))
 
 
-def played(cell: Cell) -> int:
-    """Episodes of its runs."""
-    return cell.trials[0].episodes
-
-
 def horizons_of(cell: Cell) -> list[int]:
     """The horizons that it reaches, its own end included."""
-    return sorted({*(h for h in HORIZONS if h < played(cell)), played(cell)})
+    return sorted({*(h for h in HORIZONS if h < episodes_of(cell)), episodes_of(cell)})
 
 
-def share_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+def share_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task and agent, a column per horizon."""
     columns = sorted({h for cell in cells for h in horizons_of(cell)})
     rows = []
     for cell in cells:
         mine = horizons_of(cell)
-        found = dict(zip(mine, shares(evidence, cell, mine).T, strict=True))
+        found = dict(zip(mine, shares(results, cell, mine).T, strict=True))
         means = [spoken(estimate_of(found[h])) if h in found else NOTHING for h in columns]
         rows.append([cell.panel, cell.agent, *means])
     return Table(
@@ -65,28 +60,28 @@ def share_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
     )
 
 
-def gain(evidence: Evidence, cells: Sequence[Cell], panel: str, control: str) -> Estimate:
+def gain(results: ResultsByCell, cells: Sequence[Cell], panel: str, control: str) -> Estimate:
     """Analogist less a control at the end of the run, mean of the paired differences."""
     a, b = (pick(cells, panel=panel, agent=agent)[0] for agent in (ANALOGIST, control))
-    last = [played(a)]
-    return compare(shares(evidence, a, last)[:, 0], shares(evidence, b, last)[:, 0]).difference
+    last = [episodes_of(a)]
+    return compare(shares(results, a, last)[:, 0], shares(results, b, last)[:, 0]).difference
 
 
-def verdict(difference: Estimate) -> str:
+def gain_verdict(difference: Estimate) -> str:
     """Analogy pays if the interval is above 0; it harms if the mean is below -.005."""
     if difference.low > 0:
         return PAYS
     return HARMS if difference.mean < -HARM else NEUTRAL
 
 
-def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task: what analogy brings over its plain twin and over the pooled marginal."""
     rows: list[list[object]] = []
     for panel, inside in by_panel(cells):
-        rows.append([panel, f"{played(inside[0]):,}"])
+        rows.append([panel, f"{episodes_of(inside[0]):,}"])
         for control in CONTROLS:
-            difference = gain(evidence, inside, panel, control)
-            rows[-1] += [signed(difference), verdict(difference)]
+            difference = gain(results, inside, panel, control)
+            rows[-1] += [signed(difference), gain_verdict(difference)]
     return Table(
         "Paired gain of the Analogist",
         ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],
@@ -97,10 +92,10 @@ def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
     )
 
 
-def share_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: str) -> Figure:
+def share_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title: str) -> Figure:
     """Share of the optimum against episodes, a panel per task and a line per agent."""
     panels = [
-        Panel(panel, "episodes", SHARE, [_curve(evidence, cell) for cell in inside], log_x=True)
+        Panel(panel, "episodes", SHARE, [_curve(results, cell) for cell in inside], log_x=True)
         for panel, inside in by_panel(cells)
     ]
     note = f"Mean over all episodes so far, {_runs(cells)}, 95 % bootstrap interval."
@@ -108,22 +103,22 @@ def share_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: st
 
 
 def compared(
-    evidence: Evidence, cells: Sequence[Cell], name: str, title: str
+    results: ResultsByCell, cells: Sequence[Cell], name: str, title: str
 ) -> tuple[Figure, list[Table]]:
     """What every comparison of the three agents shows: curves, paired gains, and totals."""
-    tables = [gain_table(evidence, cells), share_table(evidence, cells)]
-    return share_figure(evidence, cells, name, title), tables
+    tables = [gain_table(results, cells), share_table(results, cells)]
+    return share_figure(results, cells, name, title), tables
 
 
-def gain_figure(evidence: Evidence, cells: Sequence[Cell], name: str, title: str) -> Figure:
+def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title: str) -> Figure:
     """Paired gain against rank, a panel per control and a line per way of sharing."""
     panels = []
     for control in CONTROLS:
         lines = []
         for line in distinct(cell.setting for cell in cells):
             mine = pick(cells, setting=line, agent=ANALOGIST)
-            found = [gain(evidence, cells, cell.panel, control) for cell in mine]
-            lines.append(_series(line, [cell.x for cell in mine], found))
+            found = [gain(results, cells, cell.panel, control) for cell in mine]
+            lines.append(line_of(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
     note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
     return Figure(name, title, panels, note)
@@ -138,18 +133,19 @@ def signed(estimate: Estimate) -> str:
     return f"{estimate.mean:+.3f} ({estimate.low:+.3f}..{estimate.high:+.3f})"
 
 
-def _curve(evidence: Evidence, cell: Cell) -> Series:
-    first = max(float(evidence.curves(cell, "cumulative")[0][0]), START)
-    at = np.unique(np.geomspace(min(first, played(cell)), played(cell), POINTS).round())
-    band = curve_band(shares(evidence, cell, at.tolist()))
+def _curve(results: ResultsByCell, cell: Cell) -> Series:
+    first = max(float(results.curves(cell, "cumulative")[0][0]), START)
+    at = np.unique(np.geomspace(min(first, episodes_of(cell)), episodes_of(cell), POINTS).round())
+    band = curve_band(shares(results, cell, at.tolist()))
     means = [Estimate(m, math.nan, math.nan, 1) for m in band.mean.tolist()]
     if band.low is not None and band.high is not None:
         ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
         means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
-    return _series(cell.agent, at.tolist(), means, marks=False)
+    return line_of(cell.agent, at.tolist(), means, marks=False)
 
 
-def _series(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
+def line_of(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
+    """A line through means, with their intervals; NaN leaves a gap."""
     several = any(math.isfinite(each.low) for each in found)
     return Series(
         name,
