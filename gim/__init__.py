@@ -12,6 +12,7 @@ from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
 from gim.agents.rmax import RMax
+from gim.agents.sarsa import SARSA
 from gim.agents.two_phase import TwoPhase
 from gim.agents.ucbvi import UCBVI
 from gim.convert import from_gymnasium, from_outcomes, from_step
@@ -36,6 +37,7 @@ __all__ = [
     "GIM",
     "MBIEEB",
     "PSRL",
+    "SARSA",
     "UCBVI",
     "Agent",
     "Analogist",

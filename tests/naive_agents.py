@@ -112,6 +112,27 @@ class QLearning(Twin):
         return self.table(self.q)
 
 
+class SARSA(Twin):
+    def start(self):
+        self.q = {(s, a): self.agent.initial for s in self.S for a in self.A}
+        self.best = self.greedy_at_first()
+        self.following = None
+
+    def act(self, s, h):
+        return self.epsilon_greedy(s, self.best) if h == 0 else self.following
+
+    def learn(self, s, h, a, r, t, end):
+        future = 0.0
+        if end != TERMINATED:
+            self.following = self.epsilon_greedy(t, self.best)
+            future = self.q[t, self.following]
+        self.q[s, a] += self.agent.alpha * (r + self.agent.gamma * future - self.q[s, a])
+        self.stay_or_lowest_best(self.q, self.best, s)
+
+    def values(self):
+        return self.table(self.q)
+
+
 class DoubleQLearning(Twin):
     def start(self):
         self.q = [{(s, a): self.agent.initial for s in self.S for a in self.A} for _ in "AB"]

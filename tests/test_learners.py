@@ -1,0 +1,69 @@
+"""Learners of the literature beside the paper's own: literal twins, and the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import gim
+from gim.agents.q_learning import QLearning
+from gim.agents.sarsa import SARSA
+from tests import naive_agents as naive
+from tests.random_mdps import random_mdp
+
+
+def eventful(seed):
+    """A world with noise, terminal states, and actions that do not exist."""
+    return random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True).with_(noise=0.2)
+
+
+def costly(seed):
+    """The same, but every step costs, so that an end is the best there is."""
+    mdp = eventful(seed)
+    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
+
+
+TWINS = [
+    (SARSA(), naive.SARSA),
+    (SARSA(alpha=0.3, epsilon=0.4, gamma=0.9), naive.SARSA),
+    (SARSA(initial=5.0, epsilon=0.0), naive.SARSA),
+]
+
+
+@pytest.mark.parametrize(("world", "seed"), [(eventful, 1), (eventful, 2), (costly, 2)])
+@pytest.mark.parametrize(("agent", "twin"), TWINS, ids=lambda x: str(x).split(".")[-1])
+def test_twin_makes_the_same_choices(agent, twin, world, seed):
+    mdp = world(seed)
+    moves, returns, mind = naive.play(twin, agent, mdp, 40, seed)
+    own_moves, own_returns, run = naive.recorded(agent, mdp, 40, seed)
+    assert np.array_equal(own_moves, moves)
+    assert np.array_equal(own_returns, returns)
+    if hasattr(mind, "values"):
+        assert np.allclose(run.memory.q, mind.values(), rtol=1e-12)
+    else:
+        assert np.array_equal(run.policy, [[mind.act(s, h) for s in mind.S] for h in range(mind.H)])
+
+
+# -- SARSA
+
+
+def test_sarsa_values_the_policy_that_is_played():
+    """With random actions only: the values of the random policy, not the best ones."""
+    mdp = random_mdp(4, S=4, A=2, horizon=20)
+    uniform = np.full((4, 2), 0.5)
+    truth, best = mdp.value(uniform, discount=0.5), mdp.plan(discount=0.5).v
+    found = gim.run(SARSA(alpha=0.01, epsilon=1.0, gamma=0.5), mdp, 5000, seed=1).memory.q
+    gap = np.abs(best - truth).min()
+    assert gap > 0.2
+    assert np.abs(found.mean(axis=1) - truth).max() < gap / 2
+
+
+def test_sarsa_stays_away_from_the_cliff():
+    """Where a random step is dear, the values of what is played earn more than the best ones."""
+    mdp = gim.from_gymnasium("CliffWalking-v1", horizon=100)
+    runs = [gim.run(c(0.5, 0.1, 1.0), mdp, 2000, seeds=range(3)) for c in (SARSA, QLearning)]
+    sarsa, q_learning = (np.mean([run.returns[-1000:] for run in of]) for of in runs)
+    assert sarsa > q_learning + 10
+    greedy = [mdp.policy_return(run.policy) for run in runs[0]]
+    assert min(greedy) >= -19  # by a detour of 2 to 6 steps; along the edge it is -13
+    assert max(greedy) < -13
