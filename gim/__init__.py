@@ -8,6 +8,7 @@ from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.gim import GIM
 from gim.agents.mbie_eb import MBIEEB
 from gim.agents.optimal import Optimal
+from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
@@ -49,6 +50,7 @@ __all__ = [
     "Interrupted",
     "LearnedModel",
     "Optimal",
+    "OptimisticQLearning",
     "Plan",
     "Policy",
     "QLearning",

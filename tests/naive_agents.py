@@ -192,6 +192,51 @@ class DelayedQLearning(Twin):
         return self.table(self.q)
 
 
+class OptimisticQLearning(Twin):
+    """Algorithms 1 and 2 of the publication, every V_{h+1}(s') kept in a list."""
+
+    def start(self):
+        low, high = self.task.reward_range
+        high = high if self.agent.r_max is None else self.agent.r_max
+        self.width, self.top = high - low, [max(high, 0) * (self.H - h) for h in range(self.H)]
+        steps = range(self.H)
+        self.Q = {(h, s, a): self.top[h] for h in steps for s in self.S for a in self.A}
+        self.V = {(h, s): self.top[h] for h in steps for s in self.S}
+        self.V |= {(self.H, s): 0.0 for s in self.S}
+        self.seen, self.beta, self.T = defaultdict(list), defaultdict(float), 0
+        u = {(h, s): self.rng.random() for h in steps for s in self.S}
+        self.best = {x: self.actions[x[1]][int(u[x] * len(self.actions[x[1]]))] for x in u}
+
+    def act(self, s, h):
+        return self.best[h, s]
+
+    def learn(self, s, h, a, r, t, end):
+        x, H, c = (h, s, a), self.H, self.agent.c
+        self.T += 1
+        future = self.V[h + 1, t] if end != TERMINATED else 0.0
+        self.seen[x].append(future)
+        n, SA = len(self.seen[x]), self.task.S * self.task.A
+        alpha, iota = (H + 1) / (H + n), math.log(SA * self.T / self.agent.delta)
+        bonus = c * self.width * math.sqrt(H**3 * iota / n)
+        if self.agent.bonus == "bernstein":
+            spread = np.var(self.seen[x]) + self.width**2 * H
+            rest = self.agent.rest * self.width * math.sqrt(H**7 * SA) * iota / n
+            beta = min(c * (math.sqrt(H / n * spread * iota) + rest), bonus)
+            bonus = (beta - (1 - alpha) * self.beta[x]) / (2 * alpha)
+            self.beta[x] = beta
+        self.Q[x] = (1 - alpha) * self.Q[x] + alpha * (r + future + bonus)
+        q = {(s, b): self.Q[h, s, b] for b in self.actions[s]}
+        best = {s: self.best[h, s]}
+        self.stay_or_lowest_best(q, best, s)
+        self.best[h, s], self.V[h, s] = best[s], min(self.top[h], max(q.values()))
+
+    def values(self):
+        steps = range(self.H)
+        return np.array(
+            [self.table({x[1:]: self.Q[x] for x in self.Q if x[0] == h}) for h in steps]
+        )
+
+
 class ModelBased(Twin):
     """Counts in dictionaries, and backward induction over any values of pairs."""
 

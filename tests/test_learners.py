@@ -6,8 +6,11 @@ import numpy as np
 import pytest
 
 import gim
+from gim.agent import agents
+from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.q_learning import QLearning
 from gim.agents.sarsa import SARSA
+from gim.run import prepare
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
 
@@ -27,6 +30,10 @@ TWINS = [
     (SARSA(), naive.SARSA),
     (SARSA(alpha=0.3, epsilon=0.4, gamma=0.9), naive.SARSA),
     (SARSA(initial=5.0, epsilon=0.0), naive.SARSA),
+    (OptimisticQLearning(), naive.OptimisticQLearning),
+    (OptimisticQLearning(c=0.05, delta=0.5, r_max=4.0), naive.OptimisticQLearning),
+    (OptimisticQLearning(bonus="bernstein", c=0.02), naive.OptimisticQLearning),
+    (OptimisticQLearning(bonus="bernstein", c=0.1, rest=0.001), naive.OptimisticQLearning),
 ]
 
 
@@ -67,3 +74,33 @@ def test_sarsa_stays_away_from_the_cliff():
     greedy = [mdp.policy_return(run.policy) for run in runs[0]]
     assert min(greedy) >= -19  # by a detour of 2 to 6 steps; along the edge it is -13
     assert max(greedy) < -13
+
+
+# -- optimistic Q-learning
+
+
+@pytest.mark.parametrize("agent", ["bonus=hoeffding", "bonus=bernstein,rest=1"])
+def test_with_the_constants_of_the_proof_values_are_optimistic(agent):
+    mdp = random_mdp(5, S=4, A=2, horizon=5)
+    best = mdp.plan()
+    for seed in range(3):
+        run = prepare(agents.make(f"optimistic_q_learning:c=1,{agent}"), mdp, 400, seed)
+        while not run.finished:
+            run.pause_at(run.steps + 50)
+            assert (run.memory.v[:-1] >= best.v - 1e-9).all()
+            assert (run.memory.q >= best.q - 1e-9)[:, mdp.available].all()
+
+
+def test_the_constants_of_the_proof_learn_nothing_in_time():
+    """Why they are not the default: every value is still at its ceiling."""
+    run = gim.run("optimistic_q_learning:c=1", "riverswim", 3000, seed=1)
+    assert (run.memory.v[:-1] == run.memory.ceiling[:, None]).all()
+
+
+@pytest.mark.parametrize("bonus", ["hoeffding", "bernstein"])
+@pytest.mark.parametrize(("task", "share"), [("riverswim", 0.95), ("casinoland", 0.97)])
+def test_optimistic_q_learning_comes_near_the_optimum(task, share, bonus):
+    mdp = gim.make(task)
+    run = gim.run(f"optimistic_q_learning:bonus={bonus}", mdp, 10_000, seed=2)
+    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
+    assert mdp.score(run.returns[-1000:]) >= share - 0.03
