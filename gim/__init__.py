@@ -12,6 +12,7 @@ from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
+from gim.agents.rlsvi import RLSVI
 from gim.agents.rmax import RMax
 from gim.agents.sarsa import SARSA
 from gim.agents.two_phase import TwoPhase
@@ -38,6 +39,7 @@ __all__ = [
     "GIM",
     "MBIEEB",
     "PSRL",
+    "RLSVI",
     "SARSA",
     "UCBVI",
     "Agent",

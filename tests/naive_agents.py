@@ -436,3 +436,17 @@ class PSRL(ModelBased):
                 mu = (agent.visits * mu0 + self.R[s, a]) / weight
                 r[s, a] = mu + rng.standard_normal() / math.sqrt(weight * tau)
         self.induct(lambda h, s, a, v: r[s, a] + sum(P[s, a][t] * v[t] for t in self.S))
+
+
+class RLSVI(ModelBased):
+    def think(self):
+        z = self.thinking.standard_normal((self.H, self.task.S, self.task.A))
+        sigma, k = self.agent.sigma * (self.high - self.low), self.agent.visits
+
+        def value(h, s, a, v):
+            n = self.n[s, a]
+            targets = self.R[s, a] + (n * self.expect(s, a, v) if n else 0.0)
+            mean = (k * self.most(h) + targets) / (k + n)
+            return mean + sigma / math.sqrt(k + n) * z[h, s, a]
+
+        self.induct(value)
