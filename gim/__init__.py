@@ -14,6 +14,8 @@ from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
 from gim.agents.rlsvi import RLSVI
 from gim.agents.rmax import RMax
+from gim.agents.rtdp_mbie import RTDPMBIE
+from gim.agents.rtdp_rmax import RTDPRMax
 from gim.agents.sarsa import SARSA
 from gim.agents.two_phase import TwoPhase
 from gim.agents.ucbvi import UCBVI
@@ -40,6 +42,7 @@ __all__ = [
     "MBIEEB",
     "PSRL",
     "RLSVI",
+    "RTDPMBIE",
     "SARSA",
     "UCBVI",
     "Agent",
@@ -57,6 +60,7 @@ __all__ = [
     "Policy",
     "QLearning",
     "RMax",
+    "RTDPRMax",
     "Random",
     "Report",
     "Run",

@@ -450,3 +450,47 @@ class RLSVI(ModelBased):
             return mean + sigma / math.sqrt(k + n) * z[h, s, a]
 
         self.induct(value)
+
+
+class RTDPRMax(ModelBased):
+    """One backup a step; values are kept in a dictionary, and fall only."""
+
+    def start(self):
+        super().start()
+        gamma, top = self.agent.gamma, self.high
+        top = top / (1 - gamma) if top >= 0 else top
+        self.q = {(s, a): top for s in self.S for a in self.A}
+        self.best = self.greedy_at_first()
+
+    def act(self, s, h):
+        return self.best[s]
+
+    def learn(self, s, h, a, r, t, end):
+        if self.agent.m is None or self.n[s, a] < self.agent.m:
+            self.count(s, a, r, t, end)
+        if end == TERMINATED:
+            self.q |= {(t, b): 0.0 for b in self.A}
+        if self.n[s, a] >= self.needed():
+            v = {x: max(self.q[x, b] for b in self.actions[x]) for x in self.S}
+            q = self.R[s, a] / self.n[s, a] + self.agent.gamma * self.expect(s, a, v)
+            q += self.bonus(self.n[s, a])
+            if self.q[s, a] - q >= self.agent.epsilon1 * (self.high - self.low):
+                self.q[s, a] = q
+                self.stay_or_lowest_best(self.q, self.best, s)
+
+    def needed(self):
+        return self.agent.m
+
+    def bonus(self, n):
+        return 0.0
+
+    def values(self):
+        return self.table(self.q)
+
+
+class RTDPMBIE(RTDPRMax):
+    def needed(self):
+        return 1
+
+    def bonus(self, n):
+        return self.agent.beta * (self.high - self.low) / math.sqrt(n)

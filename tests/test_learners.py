@@ -10,7 +10,10 @@ from gim.agent import agents
 from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.q_learning import QLearning
 from gim.agents.rlsvi import RLSVI
+from gim.agents.rtdp_mbie import RTDPMBIE
+from gim.agents.rtdp_rmax import RTDPRMax
 from gim.agents.sarsa import SARSA
+from gim.model import counts
 from gim.run import prepare
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
@@ -38,6 +41,10 @@ TWINS = [
     (RLSVI(), naive.RLSVI),
     (RLSVI(sigma=3.0, visits=3.0), naive.RLSVI),
     (RLSVI(r_max=4.0, visits=0.5), naive.RLSVI),
+    (RTDPRMax(m=3), naive.RTDPRMax),
+    (RTDPRMax(m=2, epsilon1=0.1, gamma=0.8, r_max=4.0), naive.RTDPRMax),
+    (RTDPMBIE(), naive.RTDPMBIE),
+    (RTDPMBIE(beta=0.1, m=4, gamma=0.8), naive.RTDPMBIE),
 ]
 
 
@@ -145,3 +152,88 @@ def test_rlsvi_finds_the_way_through_a_grid():
     mdp = gim.make("gridworld", seed=3)
     run = gim.run("rlsvi", mdp, 3000, seed=3)
     assert mdp.policy_return(run.policy) >= 0.97 * mdp.optimal_return()
+
+
+# -- RTDP-RMAX and RTDP-MBIE
+
+
+@pytest.mark.parametrize("word", ["rtdp_rmax:m=60", "rtdp_mbie"])
+@pytest.mark.parametrize(("task", "share"), [("riverswim", 0.97), ("casinoland", 0.97)])
+def test_one_backup_a_step_comes_near_the_optimum(task, share, word):
+    mdp = gim.make(task)
+    run = gim.run(word, mdp, 5000, seed=2)
+    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
+    assert mdp.score(run.returns[-1000:]) >= share - 0.03
+    assert run.plans == 0
+
+
+@pytest.mark.parametrize("word", ["rtdp_rmax:m=1", "rtdp_mbie:beta=0"])
+def test_values_fall_only_and_stay_optimistic_where_nothing_is_random(word):
+    rng = np.random.default_rng(3)
+    to = rng.integers(6, size=(6, 3))
+    to[:, 0] = (np.arange(6) + 1) % 6
+    mdp = gim.TabularMDP(np.eye(6)[to], rng.random((6, 3)), horizon=12)
+    best = mdp.plan(discount=0.8)
+    run = prepare(agents.make(f"{word},gamma=0.8"), mdp, 300, 1)
+    before = run.memory.q.copy()
+    while not run.finished:
+        run.pause_at(run.steps + 1)
+        assert (run.memory.q <= before).all()
+        assert (run.memory.q >= best.q - 1e-9).all()
+        before = run.memory.q.copy()
+    width = 0.01 * (mdp.reward_range[1] - mdp.reward_range[0])
+    loss = best.v - mdp.value(run.policy, discount=0.8)
+    on_the_way = mdp.expected_visits(run.policy).sum(axis=(0, 2)) > 0
+    assert loss[on_the_way].max() <= width / (1 - 0.8)
+
+
+@pytest.mark.parametrize("word", ["rtdp_rmax:m=4", "rtdp_mbie:beta=0.2"])
+def test_predictions_are_backed_up_with_the_counts(word):
+    """Right after an inference: a fixed point of backups on the evidence, to within epsilon1."""
+    mdp = eventful(2)
+    agent = agents.make(f"{word},gamma=0.8,infer=by_completion(m=2,rho=0.3)")
+    run = prepare(agent, mdp, 40, 1)
+    swept = spoke = 0
+    while not run.finished:
+        plans = run.mind.plans
+        run.pause_at(run.steps + 1)
+        if run.mind.plans == plans:
+            continue
+        swept += 1
+        memory, seen = run.memory, run.memory.belief.evidence()
+        spoke += bool((memory.added.n > 0).any())
+        need, beta = (4, 0.0) if "rmax" in word else (0, memory.beta[0])
+        q, ends = memory.q, memory.belief.terminal
+        v = q.max(axis=1)
+        assert np.array_equal(q[np.arange(mdp.S), memory.best], v)
+        for s, a in np.argwhere(mdp.available & ~ends[:, None]):
+            n = seen.n[s, a]
+            if n < max(need, 1e-9) or seen.n_r[s, a] == 0:
+                assert q[s, a] == memory.top[0]
+                continue
+            N = counts.dense(seen.N, seen.n.shape)[s, a]
+            value = seen.R[s, a] / seen.n_r[s, a] + 0.8 * N @ v / n + beta / n**0.5
+            assert q[s, a] - value < memory.epsilon1[0] + 1e-9
+            assert q[s, a] == memory.top[0] or q[s, a] >= value - 1e-9
+    assert swept >= 2
+    assert spoke >= 1
+
+
+@pytest.mark.parametrize("word", ["rtdp_rmax:m=3", "rtdp_mbie", "rlsvi"])
+def test_sparse_counts_change_nothing(word, monkeypatch):
+    mdp = random_mdp(7, S=6, A=3, horizon=8, terminal=True, missing=True)
+    dense = gim.run(word, mdp, 150, seed=5)
+    monkeypatch.setattr(counts, "DENSE_LIMIT", 0)
+    sparse = gim.run(word, mdp, 150, seed=5)
+    assert sparse.memory.belief.counts.keys.size
+    assert np.array_equal(sparse.returns, dense.returns)
+
+
+def test_rtdp_starts_from_a_model_learned_elsewhere():
+    mdp = random_mdp(9, S=4, A=2, horizon=6)
+    first = gim.run(RTDPRMax(m=10), mdp, 400, seed=1)
+    again = gim.run(RTDPRMax(m=10), mdp, 100, seed=2, prior=first.model)
+    assert (first.model.visits[mdp.available] == 10).all()
+    assert (again.memory.belief.counts.n == 10).all()  # all is known: nothing more is counted
+    assert np.array_equal(again.policy, first.policy)
+    assert again.plans == 0
