@@ -104,7 +104,7 @@ def test_with_the_constants_of_the_proof_values_are_optimistic(agent):
 
 def test_the_constants_of_the_proof_learn_nothing_in_time():
     """Why they are not the default: every value is still at its ceiling."""
-    run = gim.run("optimistic_q_learning:c=1", "riverswim", 3000, seed=1)
+    run = gim.run("optimistic_q_learning:c=1", "riverswim", 10_000, seed=1)
     assert (run.memory.v[:-1] == run.memory.ceiling[:, None]).all()
 
 
@@ -142,7 +142,7 @@ def test_rlsvi_comes_near_the_optimum(task, share):
 
 
 def test_the_noise_of_the_regret_bound_learns_slowly():
-    """Why it is not the default: with a deviation of sqrt(3) H it plays at random for long."""
+    """Why it is not the default: a deviation of sqrt(3) H, and play is nearly random."""
     mdp = gim.make("riverswim")
     run = gim.run(RLSVI(sigma=3**0.5 * mdp.horizon, visits=3.0), mdp, 1500, seed=2)
     assert mdp.score(run.returns[-500:]) < 0.5
