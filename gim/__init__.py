@@ -8,10 +8,15 @@ from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.gim import GIM
 from gim.agents.mbie_eb import MBIEEB
 from gim.agents.optimal import Optimal
+from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
+from gim.agents.rlsvi import RLSVI
 from gim.agents.rmax import RMax
+from gim.agents.rtdp_mbie import RTDPMBIE
+from gim.agents.rtdp_rmax import RTDPRMax
+from gim.agents.sarsa import SARSA
 from gim.agents.two_phase import TwoPhase
 from gim.agents.ucbvi import UCBVI
 from gim.convert import from_gymnasium, from_outcomes, from_step
@@ -36,6 +41,9 @@ __all__ = [
     "GIM",
     "MBIEEB",
     "PSRL",
+    "RLSVI",
+    "RTDPMBIE",
+    "SARSA",
     "UCBVI",
     "Agent",
     "Analogist",
@@ -47,10 +55,12 @@ __all__ = [
     "Interrupted",
     "LearnedModel",
     "Optimal",
+    "OptimisticQLearning",
     "Plan",
     "Policy",
     "QLearning",
     "RMax",
+    "RTDPRMax",
     "Random",
     "Report",
     "Run",
