@@ -1,0 +1,126 @@
+"""Slow, literal twins of the optimistic agents, straight from the publications.
+
+Optimistic values tie exactly where all is unknown, and rounding then decides. So a twin is given
+the experience of the agent (`replayed`), and must come to the same values from it.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gim.loop import streams
+from gim.run import prepare, task_of
+from gim.sampling import CUT, GO_ON, TERMINATED
+from tests import naive_agents
+
+
+def replayed(twin, agent, mdp, episodes, seed):
+    """The run of an agent, and its twin after the same experience."""
+    env, steps = mdp.to_gymnasium(), []
+    reset, advance = env.reset, env.step
+
+    def noting_reset(**options):
+        noting_reset.s, info = reset(**options)
+        return noting_reset.s, info
+
+    def noting_step(a):
+        t, r, terminated, cut, info = advance(a)
+        end = TERMINATED if terminated else CUT if cut else GO_ON
+        steps.append((int(noting_reset.s), int(a), float(r), int(t), end))
+        noting_reset.s = t
+        return t, r, terminated, cut, info
+
+    env.reset, env.step = noting_reset, noting_step
+    run = prepare(agent, env, episodes, seed).go()
+    random = streams(seed)
+    mind, h = twin(agent, task_of(mdp), random.agent, random.thinking), 0
+    mind.think()
+    for s, a, r, t, end in steps:
+        mind.check(s, h, a)
+        if mind.learn(s, h, a, r, t, end):
+            mind.think()
+        h = h + 1 if end == GO_ON else 0
+    return run, mind
+
+
+class ModelBased(naive_agents.ModelBased):
+    """As there, with the values of every step kept in `q` [H, S, A]."""
+
+    def start(self):
+        super().start()
+        self.plans = 0
+
+    def check(self, s, h, a):
+        """What the agent did is best, up to rounding."""
+        row = self.q[h, s]
+        assert row[a] >= row.max() - 1e-9 * max(1.0, abs(row.max()))
+
+    def induct(self, value):
+        self.plans += 1
+        self.q = np.full((self.H, self.task.S, self.task.A), -np.inf)
+
+        def noted(h, s, a, v):
+            self.q[h, s, a] = value(h, s, a, v)
+            return self.q[h, s, a]
+
+        for s in self.terminal:
+            self.q[:, s, self.actions[s]] = 0.0
+        super().induct(noted)
+
+
+def best_row(p, v, width):
+    """The distribution within an L1 distance of p, {state: probability}, that is best for v.
+
+    Figure 2 of Auer, Jaksch and Ortner (2009): add to the best, take from the worst.
+    """
+    order = sorted(p, key=lambda t: -v[t])
+    new = dict(p)
+    new[order[0]] = min(1.0, p[order[0]] + width / 2)
+    last = len(order) - 1
+    while sum(new.values()) > 1 + 1e-15 and last > 0:
+        others = sum(new[t] for t in order if t != order[last])
+        new[order[last]] = max(0.0, 1 - others)
+        last -= 1
+    return new
+
+
+class Intervals(ModelBased):
+    """What MBIE and UCRL2 share: `widths(n)` gives those of rewards and rows."""
+
+    def think(self):
+        self.before = dict(self.n)
+        self.at = max(self.T, 1)
+        self.induct(self.value)
+
+    def value(self, h, s, a, v):
+        n = self.n[s, a]
+        if n == 0:
+            return self.most(h)
+        of_reward, of_row = self.widths(n)
+        r = min(self.high, self.R[s, a] / n + of_reward * (self.high - self.low))
+        p = best_row({t: self.N[s, a, t] / n for t in self.S}, v, of_row)
+        return min(self.most(h), r + sum(p[t] * v[t] for t in self.S))
+
+
+class MBIE(Intervals):
+    def widths(self, n):
+        S, A, scale = self.task.S, self.task.A, self.agent.scale
+        d = self.agent.delta / (2 * S * A * self.at)
+        of_reward = math.sqrt(math.log(2 / d) / (2 * n))
+        of_row = math.sqrt(2 * (math.log(2**S - 2) - math.log(d)) / n)
+        return scale * of_reward, scale * of_row
+
+
+class UCRL2(Intervals):
+    def learn(self, s, h, a, r, t, end):
+        self.count(s, a, r, t, end)
+        before = self.before.get((s, a), 0)
+        return self.n[s, a] - before >= max(1, before)
+
+    def widths(self, n):
+        S, A, scale = self.task.S, self.task.A, self.agent.scale
+        of_reward = math.sqrt(7 * math.log(2 * S * A * self.at / self.agent.delta) / (2 * n))
+        of_row = math.sqrt(14 * S * math.log(2 * A * self.at / self.agent.delta) / n)
+        return scale * of_reward, scale * of_row
