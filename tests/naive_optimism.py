@@ -124,3 +124,23 @@ class UCRL2(Intervals):
         of_reward = math.sqrt(7 * math.log(2 * S * A * self.at / self.agent.delta) / (2 * n))
         of_row = math.sqrt(14 * S * math.log(2 * A * self.at / self.agent.delta) / n)
         return scale * of_reward, scale * of_row
+
+
+class UBEV(ModelBased):
+    def think(self):
+        self.induct(self.value)
+
+    def learn(self, s, h, a, r, t, end):
+        self.count(s, a, r, t, end)
+        return end != GO_ON
+
+    def value(self, h, s, a, v):
+        n, w = self.n[s, a], self.high - self.low
+        if n == 0:
+            return self.most(h)
+        pairs = self.task.S * self.task.A
+        log = math.log(18 * pairs * self.H / self.agent.delta)
+        phi = self.agent.scale * math.sqrt((2 * math.log(math.log(max(math.e, n))) + log) / n)
+        r = min(self.high, self.R[s, a] / n + w * phi)
+        future = min(max(v.values()), self.expect(s, a, v) + w * (self.H - h - 1) * phi)
+        return min(self.most(h), r + future)

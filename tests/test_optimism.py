@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 import gim
 from gim.agent import agents
 from gim.agents.mbie import MBIE, log_subsets
+from gim.agents.ubev import UBEV
 from gim.agents.ucrl2 import UCRL2
 from gim.params import describe
 from gim.planning.extended import extended_induction_into
@@ -20,7 +21,7 @@ from gim.testing import check_agent
 from tests import naive_optimism as literal
 from tests.random_mdps import random_mdp
 
-NAMES = ["mbie", "ucrl2"]
+NAMES = ["mbie", "ucrl2", "ubev"]
 PAGES = Path(__file__).parent.parent / "docs" / "agents"
 
 
@@ -45,6 +46,9 @@ TWINS = [
     (UCRL2(), literal.UCRL2),
     (UCRL2(scale=0.2, delta=0.5), literal.UCRL2),
     (UCRL2(scale=1.0, r_max=4.0), literal.UCRL2),
+    (UBEV(), literal.UBEV),
+    (UBEV(scale=0.3, delta=0.5), literal.UBEV),
+    (UBEV(scale=1.0, r_max=4.0), literal.UBEV),
 ]
 
 
@@ -154,7 +158,7 @@ def test_log_subsets():
 # -- what the theories promise
 
 
-@pytest.mark.parametrize("word", ["mbie:scale=1", "ucrl2:scale=1"])
+@pytest.mark.parametrize("word", ["mbie:scale=1", "ucrl2:scale=1", "ubev:scale=1"])
 def test_at_full_width_values_are_optimistic(word):
     mdp = random_mdp(5, S=4, A=2, horizon=5)
     best = mdp.plan().v
@@ -173,7 +177,7 @@ def test_ucrl2_plans_as_often_as_visits_double():
     assert run.plans <= 1 + np.floor(1 + np.log2(n[n > 0])).sum() < 150
 
 
-SURE = [("mbie", 0.97), ("ucrl2", 0.97)]
+SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97)]
 
 
 @pytest.mark.parametrize(("word", "share"), SURE)

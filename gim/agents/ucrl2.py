@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any
 
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
@@ -35,9 +35,9 @@ class UCRL2(Episodic, Agent, name="ucrl2"):
     r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
-    growth: ClassVar[float] = 1.0  # doubled,
-    at_once: ClassVar[int] = 1  # or met for the first time: the epoch ends
-    examples: ClassVar[tuple[str, ...]] = (
+    growth = 1.0  # doubled,
+    at_once = 1  # or met for the first time: the epoch ends
+    examples = (
         "",
         "scale=1,delta=0.5",
         "infer=by_completion(m=2,rho=0.3)",
