@@ -144,3 +144,49 @@ class UBEV(ModelBased):
         r = min(self.high, self.R[s, a] / n + w * phi)
         future = min(max(v.values()), self.expect(s, a, v) + w * (self.H - h - 1) * phi)
         return min(self.most(h), r + future)
+
+
+class ORLC(ModelBased):
+    def start(self):
+        super().start()
+        self.certificates = []
+
+    def learn(self, s, h, a, r, t, end):
+        if h == 0:
+            self.certificates.append(self.q[0, s].max() - self.lower[0][s])
+        self.count(s, a, r, t, end)
+        return end != GO_ON
+
+    def phi(self, n):
+        S, A = self.task.S, self.task.A
+        log = math.log(26 * S * A * (self.H + 1 + S) / self.agent.delta)
+        lil = 1.4 * math.log(math.log(max(math.e, 2 * n)))
+        return self.agent.scale * min(1, math.sqrt(0.52 / n * (lil + log)))
+
+    def think(self):
+        self.lower = {self.H: dict.fromkeys(self.S, 0.0)}
+        self.below = {}
+        self.induct(self.value)
+        self.lower_step(0)
+
+    def lower_step(self, h):
+        """The lower values of step h, once its greedy actions are known."""
+        self.lower[h] = {
+            s: 0.0 if s in self.terminal else self.below[h, s, self.policy[h, s]] for s in self.S
+        }
+
+    def value(self, h, s, a, v):
+        if h + 1 not in self.lower:
+            self.lower_step(h + 1)
+        least, w, n = min(self.low, 0) * (self.H - h), self.high - self.low, self.n[s, a]
+        if n == 0:
+            self.below[h, s, a] = least
+            return self.most(h)
+        up, down = self.expect(s, a, v), self.expect(s, a, self.lower[h + 1])
+        sigma = math.sqrt(self.expect(s, a, {t: (v[t] - up) ** 2 for t in self.S}))
+        r, phi = self.R[s, a] / n, self.phi(n)
+        psi = (w + math.sqrt(12) * sigma) * phi
+        psi += 45 * self.task.S * self.H**2 * w * phi**2
+        psi += (up - down) / self.H
+        self.below[h, s, a] = max(least, r + down - psi)
+        return min(self.most(h), r + up + psi)

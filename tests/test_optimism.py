@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 import gim
 from gim.agent import agents
 from gim.agents.mbie import MBIE, log_subsets
+from gim.agents.orlc import ORLC
 from gim.agents.ubev import UBEV
 from gim.agents.ucrl2 import UCRL2
 from gim.params import describe
@@ -21,7 +22,7 @@ from gim.testing import check_agent
 from tests import naive_optimism as literal
 from tests.random_mdps import random_mdp
 
-NAMES = ["mbie", "ucrl2", "ubev"]
+NAMES = ["mbie", "ucrl2", "ubev", "orlc"]
 PAGES = Path(__file__).parent.parent / "docs" / "agents"
 
 
@@ -49,6 +50,9 @@ TWINS = [
     (UBEV(), literal.UBEV),
     (UBEV(scale=0.3, delta=0.5), literal.UBEV),
     (UBEV(scale=1.0, r_max=4.0), literal.UBEV),
+    (ORLC(), literal.ORLC),
+    (ORLC(scale=0.01, delta=0.5), literal.ORLC),
+    (ORLC(scale=1.0, r_max=4.0), literal.ORLC),
 ]
 
 
@@ -59,6 +63,8 @@ def test_twin_comes_to_the_same_values(agent, twin, world, seed):
         run, mind = literal.replayed(twin, agent, world(seed), episodes, seed)
         assert np.allclose(run.memory.q, mind.q, rtol=1e-12, atol=1e-9)
         assert run.plans == mind.plans
+        if twin is literal.ORLC:
+            assert np.allclose(agent.certificates(run.memory), mind.certificates, atol=1e-6)
 
 
 # -- the kit and the pages
@@ -158,7 +164,7 @@ def test_log_subsets():
 # -- what the theories promise
 
 
-@pytest.mark.parametrize("word", ["mbie:scale=1", "ucrl2:scale=1", "ubev:scale=1"])
+@pytest.mark.parametrize("word", ["mbie:scale=1", "ucrl2:scale=1", "ubev:scale=1", "orlc:scale=1"])
 def test_at_full_width_values_are_optimistic(word):
     mdp = random_mdp(5, S=4, A=2, horizon=5)
     best = mdp.plan().v
@@ -177,7 +183,23 @@ def test_ucrl2_plans_as_often_as_visits_double():
     assert run.plans <= 1 + np.floor(1 + np.log2(n[n > 0])).sum() < 150
 
 
-SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97)]
+def test_certificates_hold_and_shrink():
+    """At full width none of them may fail more often than delta says; here none does."""
+    P = np.array([[[0.9, 0.1], [0.2, 0.8]], [[0.5, 0.5], [0.1, 0.9]]])
+    mdp = gim.TabularMDP(P, [[0.1, 0.0], [0.2, 0.9]], start=[0.5, 0.5], horizon=2)
+    agent, best = ORLC(scale=1.0), mdp.plan().v[0]
+    run = prepare(agent, mdp, 10_000, 1)
+    while not run.finished:
+        run.pause_at(run.steps + 2_000)
+        assert (run.memory.lower[:2] <= mdp.value(run.policy) + 1e-9).all()
+        assert (best <= run.memory.v[0] + 1e-9).all()
+    issued = agent.certificates(run.memory)
+    assert len(issued) == 10_000  # room was made for them
+    assert np.allclose(issued[:100], 1.8)  # two steps of .9 at the most: all may be lost
+    assert 0 < issued[-500:].mean() < 1.4
+
+
+SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97), ("orlc", 0.97)]
 
 
 @pytest.mark.parametrize(("word", "share"), SURE)
