@@ -190,3 +190,54 @@ class ORLC(ModelBased):
         psi += (up - down) / self.H
         self.below[h, s, a] = max(least, r + down - psi)
         return min(self.most(h), r + up + psi)
+
+
+class E3(ModelBased):
+    def start(self):
+        super().start()
+        rank = self.rng.permuted(np.tile(np.arange(self.task.A), (self.task.S, 1)), axis=1)
+        self.rank = {(s, a): rank[s, a] for s in self.S for a in self.A}
+        self.exploring = None  # or whether it does, in known states
+
+    def known(self, s):
+        return s in self.terminal or all(self.n[s, a] >= self.agent.m for a in self.actions[s])
+
+    def check(self, s, h, a):
+        if not self.known(s):
+            self.exploring = None
+            few = min(self.actions[s], key=lambda b: self.order(s, b))
+            assert a == few
+            return
+        if self.exploring is None:
+            self.exploring = self.escape[h, s].max() > self.agent.epsilon
+        row = (self.escape if self.exploring else self.inside)[h, s]
+        assert row[a] >= row.max() - 1e-9
+
+    def order(self, s, a):
+        """Balanced wandering over the actions that are not known yet."""
+        return self.n[s, a] >= self.agent.m, self.n[s, a], self.rank[s, a]
+
+    def learn(self, s, h, a, r, t, end):
+        before = {x for x in self.S if self.known(x)}
+        self.count(s, a, r, t, end)
+        new = {x for x in self.S if self.known(x)} != before
+        if new or end != GO_ON:
+            self.exploring = None
+        return new
+
+    def think(self):
+        self.induct(self.way_out)
+        self.escape, self.plans = self.q, self.plans - 1
+        self.induct(self.paid)
+        self.inside = self.q
+
+    def way_out(self, h, s, a, v):
+        if h == self.H - 1 or not self.known(s):  # nothing can be tried after the last step
+            return 0.0
+        n = self.n[s, a]
+        return sum(self.N[s, a, t] / n * (v[t] if self.known(t) else 1.0) for t in self.S)
+
+    def paid(self, h, s, a, v):
+        if not self.known(s):
+            return min(self.low, 0) * (self.H - h)
+        return self.R[s, a] / self.n[s, a] + self.expect(s, a, v)

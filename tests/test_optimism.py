@@ -11,6 +11,7 @@ from scipy.optimize import linprog
 
 import gim
 from gim.agent import agents
+from gim.agents.e3 import E3
 from gim.agents.mbie import MBIE, log_subsets
 from gim.agents.orlc import ORLC
 from gim.agents.ubev import UBEV
@@ -22,7 +23,7 @@ from gim.testing import check_agent
 from tests import naive_optimism as literal
 from tests.random_mdps import random_mdp
 
-NAMES = ["mbie", "ucrl2", "ubev", "orlc"]
+NAMES = ["mbie", "ucrl2", "ubev", "orlc", "e3"]
 PAGES = Path(__file__).parent.parent / "docs" / "agents"
 
 
@@ -65,6 +66,17 @@ def test_twin_comes_to_the_same_values(agent, twin, world, seed):
         assert run.plans == mind.plans
         if twin is literal.ORLC:
             assert np.allclose(agent.certificates(run.memory), mind.certificates, atol=1e-6)
+
+
+@pytest.mark.parametrize(("world", "seed"), [(eventful, 1), (eventful, 2), (costly, 2)])
+@pytest.mark.parametrize("agent", [E3(m=3), E3(m=6, epsilon=0.3), E3(m=2, epsilon=0.0)])
+def test_e3_makes_the_choices_of_its_twin(agent, world, seed):
+    for episodes in (15, 150):
+        run, mind = literal.replayed(literal.E3, agent, world(seed), episodes, seed)
+        assert run.plans == mind.plans > 1
+        assert np.allclose(run.memory.escape, mind.escape.max(axis=2), atol=1e-9)
+        inside = np.take_along_axis(mind.inside, run.memory.exploit[:, :, None], 2)[:, :, 0]
+        assert np.allclose(inside, mind.inside.max(axis=2), atol=1e-9)
 
 
 # -- the kit and the pages
@@ -199,7 +211,20 @@ def test_certificates_hold_and_shrink():
     assert 0 < issued[-500:].mean() < 1.4
 
 
-SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97), ("orlc", 0.97)]
+def test_e3_ends_exploring_although_a_state_is_met_last_thing_only():
+    """A corridor as long as the episode: nobody can act at its end, so nobody should go there."""
+    S = 6
+    P = np.zeros((S, 2, S))
+    P[:, 0, 0] = 1
+    P[np.arange(S), 1, np.minimum(np.arange(S) + 1, S - 1)] = 1
+    mdp = gim.TabularMDP(P, np.eye(S)[0][:, None] * [0.1, 0.0], start=np.eye(S)[0], horizon=S - 1)
+    run = gim.run(E3(m=2, epsilon=0.0), mdp, episodes=60, seed=1)
+    assert run.memory.belief.counts.n[: S - 1].min() >= 2
+    assert run.memory.belief.counts.n[S - 1].sum() == 0
+    assert np.allclose(run.returns[-20:], 0.1 * (S - 1))
+
+
+SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97), ("orlc", 0.97), ("e3:m=30", 0.97)]
 
 
 @pytest.mark.parametrize(("word", "share"), SURE)
