@@ -20,6 +20,7 @@ from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
 from gim.loading import load
+from gim.logs import Log, from_log
 from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
@@ -46,6 +47,7 @@ __all__ = [
     "DoubleQLearning",
     "Interrupted",
     "LearnedModel",
+    "Log",
     "Optimal",
     "Plan",
     "Policy",
@@ -62,6 +64,7 @@ __all__ = [
     "certify",
     "completion",
     "from_gymnasium",
+    "from_log",
     "from_outcomes",
     "from_step",
     "load",
