@@ -20,7 +20,7 @@ from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
 from gim.loading import load
-from gim.logs import Log, from_log
+from gim.logs import Log, from_log, learn
 from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
@@ -67,6 +67,7 @@ __all__ = [
     "from_log",
     "from_outcomes",
     "from_step",
+    "learn",
     "load",
     "make",
     "plan",
