@@ -230,7 +230,11 @@ def test_the_command_writes_what_can_be_loaded(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("text", "more", "message"),
     [
-        ("s,a,r,s2\n1,2,x,1\n", [], "row 1, column 'r': the reward is no finite number"),
+        (
+            "s,a,r,s2\n1,2,x,1\n",
+            [],
+            "row 1, column 'r': the reward is no finite number; --skip leaves",
+        ),
         ("s,a,r,s2\n1,2,3,1\n", ["--state", "z"], "no column 'z'"),
         ("s,a,r,s2\n1,2,3,1\n", ["--bins", "s"], "--bins s: give COLUMN=NUMBER"),
         ("s,a,r,s2\n1,2,3,1\n", ["--safe", "x"], "unknown safe policy 'x'"),

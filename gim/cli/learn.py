@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from gim.cli.command import whole
-from gim.logs import from_log, learn
+from gim.logs import Log, from_log, learn
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -42,19 +42,9 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, learn, write."""
-    log = from_log(
-        args.log,
-        state=_columns(args.state),
-        action=_columns(args.action),
-        reward=args.reward,
-        next_state=None if args.next is None else _columns(args.next),
-        episode=args.episode,
-        step=args.step,
-        done=args.done,
-        propensity=args.propensity,
-        bins=dict(map(_bins, args.bins)),
-        strict=not args.skip,
-    )
+    if args.out.exists() and not args.out.is_dir():
+        raise ValueError(f"--out {args.out}: that is a file, give a folder")
+    log = _read(args)
     learned = learn(
         log,
         infer=None if args.infer == "none" else args.infer,
@@ -69,6 +59,25 @@ def run(args: argparse.Namespace) -> int:
     print(f"{log.describe()}\n\n{learned.describe()}\n")
     print(f"Saved policy.csv, policy.json and model.npz in {args.out}")
     return 0
+
+
+def _read(args: argparse.Namespace) -> Log:
+    try:
+        return from_log(
+            args.log,
+            state=_columns(args.state),
+            action=_columns(args.action),
+            reward=args.reward,
+            next_state=None if args.next is None else _columns(args.next),
+            episode=args.episode,
+            step=args.step,
+            done=args.done,
+            propensity=args.propensity,
+            bins=dict(map(_bins, args.bins)),
+            strict=not args.skip,
+        )
+    except ValueError as problem:  # in the words of the command line
+        raise ValueError(str(problem).replace("strict=False", "--skip")) from None
 
 
 def _columns(text: str) -> Any:
