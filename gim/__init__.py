@@ -25,6 +25,7 @@ from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
 from gim.loading import load
+from gim.logs import Log, from_log, learn
 from gim.mdp import TabularMDP
 from gim.model import completion
 from gim.model.learned import LearnedModel
@@ -54,6 +55,7 @@ __all__ = [
     "DoubleQLearning",
     "Interrupted",
     "LearnedModel",
+    "Log",
     "Optimal",
     "OptimisticQLearning",
     "Plan",
@@ -72,8 +74,10 @@ __all__ = [
     "certify",
     "completion",
     "from_gymnasium",
+    "from_log",
     "from_outcomes",
     "from_step",
+    "learn",
     "load",
     "make",
     "plan",

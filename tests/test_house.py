@@ -25,7 +25,7 @@ LEVELS = [
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],
     ["deploy", "envs", "gymnasium_task", "inference", "loop"],
-    ["agents", "runs"],
+    ["agents", "logs", "runs"],
     ["loading"],
     ["worlds"],
     ["run"],

@@ -95,7 +95,7 @@ def counts_of(model: Any) -> Counts:
     N = rows.data * model.visits.ravel()[pair]
     key = pair * model.S + rows.indices
     if counts.keys.size:
-        _rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
+        rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
         counts.taken[0] = np.count_nonzero(N)
     else:
         counts.next[key] = N
@@ -168,12 +168,13 @@ def grown(counts: Counts) -> Counts:
         old = getattr(counts, name)
         moved[name] = np.zeros(keys.size if old.size else 0)
         if old.size:
-            _rehash(counts.keys, old, keys, moved[name])
+            rehash(counts.keys, old, keys, moved[name])
     return counts._replace(keys=keys, **moved)
 
 
 @entry
-def _rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
+def rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
+    """Put values by key into a larger hash table."""
     for i in range(old_keys.size):
         if old_keys[i] != FREE:
             place = find(keys, old_keys[i])
