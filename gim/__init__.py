@@ -5,10 +5,13 @@ from gim.agent import Agent
 from gim.agents.analogist import Analogist
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
+from gim.agents.e3 import E3
 from gim.agents.gim import GIM
+from gim.agents.mbie import MBIE
 from gim.agents.mbie_eb import MBIEEB
 from gim.agents.optimal import Optimal
 from gim.agents.optimistic_q_learning import OptimisticQLearning
+from gim.agents.orlc import ORLC
 from gim.agents.psrl import PSRL
 from gim.agents.q_learning import QLearning
 from gim.agents.random import Random
@@ -18,7 +21,9 @@ from gim.agents.rtdp_mbie import RTDPMBIE
 from gim.agents.rtdp_rmax import RTDPRMax
 from gim.agents.sarsa import SARSA
 from gim.agents.two_phase import TwoPhase
+from gim.agents.ubev import UBEV
 from gim.agents.ucbvi import UCBVI
+from gim.agents.ucrl2 import UCRL2
 from gim.convert import from_gymnasium, from_outcomes, from_step
 from gim.envs import make
 from gim.inference.analogy import Analogy
@@ -39,13 +44,18 @@ from gim.worlds import World
 __version__ = "0.1.0"
 
 __all__ = [
+    "E3",
     "GIM",
+    "MBIE",
     "MBIEEB",
+    "ORLC",
     "PSRL",
     "RLSVI",
     "RTDPMBIE",
     "SARSA",
+    "UBEV",
     "UCBVI",
+    "UCRL2",
     "Agent",
     "Analogist",
     "Analogy",

@@ -20,7 +20,8 @@ SELF = "__init__"  # gim itself, which only names what the others define
 LEVELS = [
     ["arguments", "columns", "files", "interrupts", "jit", "memory", "params", "plugins"],
     ["names", "planning", "registry", "rendering", "sampling", "source", "terminal"],
-    ["validation", "variables", "gymnasium_env", "planners", "policy", "spaces"],
+    ["validation", "variables", "gymnasium_env", "planners", "policy"],
+    ["spaces"],
     ["mdp"],
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 
-import gim.testing
 from gim.registry import Registry
 
 
@@ -22,12 +21,13 @@ def check_package(name: str) -> list[str]:
     Raises:
         AssertionError: with what does not hold, or if there is nothing to check.
     """
+    kits = importlib.import_module(__package__)
     importlib.import_module(name)
     checked = []
     for registry in Registry.every:
         for each in registry.names():
             if f"{registry[each].__module__}.".startswith(f"{name}."):
-                kit = getattr(gim.testing, f"check_{registry.kind}")
+                kit = getattr(kits, f"check_{registry.kind}")
                 for word in registry.examples(each):
                     kit(registry.make(word))
                     checked.append(f"{registry.kind} {word}")
