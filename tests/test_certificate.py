@@ -9,7 +9,7 @@ import gim
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.bounds import MARGIN, Bounds, rewards_within
-from gim.inference.certificate import certified
+from gim.inference.certificate import _judged, certified
 from gim.inference.held_out import Judges, Strata, evidence_around, mean
 from gim.model.counts import new_counts
 from gim.run import prepare, task_of
@@ -71,7 +71,8 @@ def test_errors_only_fall_with_evidence_and_every_pair_has_a_stratum():
 def test_bounds_agree_with_loops():
     mdp = gim.make("shared_factors", S=9, A=7, seed=2)
     counts, N, n = sampled(mdp, 3)
-    found = Analogy().infer(counts, frame_of(mdp), np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    found = _judged(Analogy().infer(counts, frame_of(mdp), rng), Analogy(), rng)
     bounds = Bounds(counts, frame_of(mdp), found, 0.8)
     f = np.random.default_rng(1).normal(size=9)
     errors = []

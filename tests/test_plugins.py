@@ -71,6 +71,7 @@ def test_the_command_line_finds_what_a_package_adds(outside):
     assert "least_tried\n    Takes the action that it has taken least" in agents.stdout
     assert "coin\n    Guess how a coin falls" in gim(outside, "envs", "coin").stdout
     inside = gim(outside, "agents", "gim").stdout
+    inside += gim(outside, "agents", "two_phase").stdout
     for name in ("hard_impute", "first_unknown", "pooled"):
         assert name in inside
     wrong = gim(outside, "train", "coin", "--agent", "least_tryed")
