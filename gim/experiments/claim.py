@@ -23,7 +23,7 @@ To add one, write it into a file of `gim/experiments/claims`, or into a module o
             ]
 
 The ledger of `gim reproduce lengths` then has it, and `gim.testing.check_claim(FarEnd())` checks
-it. `gim.experiments.parts` has the comparisons that parts are made of.
+it. `gim.experiments.parts` has the comparisons that parts are made of. See docs/extending.md.
 """
 
 from __future__ import annotations
