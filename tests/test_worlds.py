@@ -199,7 +199,7 @@ def test_inventory_of_two_items():
             yield p1 * p2, states.index((left1, left2)), r
 
     check_rows(mdp, outcomes)
-    assert mdp.action_labels[7] == "(1, 2)"
+    assert mdp.action_labels[7] == (1, 2)
 
 
 # -- queues
