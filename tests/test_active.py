@@ -8,7 +8,7 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.exploration.active import Active, collect, gains, reduction
-from gim.inference.base import Prior, no_prior
+from gim.inference.base import no_prior, prior_of
 from gim.mdp import TabularMDP
 from gim.model.counts import new_counts, new_known
 from gim.testing import check_agent
@@ -95,9 +95,9 @@ def corridor(length=6):
 def test_it_walks_to_the_end_of_a_corridor_that_balanced_wandering_never_sees():
     visits = {}
     for walk in ("active", "balanced"):
-        agent = gim.GIM(exploration=walk, beta=0.0, infer="analogy", budget=120)
+        agent = gim.TwoPhase(40, 0.8, 0.0, exploration=walk, learn_on=False, budget=120)
         run = gim.run(agent, corridor(), 15, seed=0)
-        visits[walk] = run.memory.counts.n
+        visits[walk] = run.memory.belief.counts.n
     assert visits["active"].min() >= 2
     assert visits["balanced"][-1].sum() < visits["active"][-1].sum() / 2
 
@@ -122,7 +122,7 @@ def test_the_plan_uses_what_is_inferred():
     counts, known = new_counts(S, A), new_known(np.ones((S, A), bool), 40, 1.0)
     counts.n[1], counts.next.reshape(S, A, S)[1, :, 1] = 30, 30
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
-    prior = Prior(q, np.full((S, A), 5.0), np.zeros((S, A)), np.zeros((S, A)))
+    prior = prior_of(q, np.full((S, A), 5.0))
     assert Active().plan(walk, counts, known, prior)
     assert walk.later[0, 1] > walk.later[0, 0]
 
@@ -130,7 +130,7 @@ def test_the_plan_uses_what_is_inferred():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "word",
-    ["gim:exploration=active,infer=analogy,budget=150", "gim:m=3,exploration=active(gamma=0.8)"],
+    ["two_phase:exploration=active,budget=150", "gim:m=3,exploration=active(gamma=0.8)"],
 )
 def test_same_bits_compiled_plain_stepwise_and_resumed(word):
     check_agent(agents.make(word))

@@ -5,24 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 import gim
-from gim.inference.analogy import FAMILIES, Analogy
-from gim.inference.candidates import Data, candidates, valid
-from gim.model.counts import new_counts
+from gim.inference.analogy import Analogy
+from gim.inference.candidates import Data, suited
+from gim.inference.candidates.base import FAMILIES
+from gim.inference.evidence import evidence
+from gim.model.counts import dense, new_counts
 from tests.sampled_counts import frame_of, sampled
-
-CANDIDATES = candidates(20, 16)
 
 
 def test_related_dynamics_are_inferred_better_than_by_the_marginal():
     mdp = gim.make("shared_factors", S=30, A=20, J=2, seed=5)
     counts, N, n = sampled(mdp, 5)
     prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
-    marginal = valid(CANDIDATES["marginal"](Data(N, n, mdp.available, 2.0)), mdp.available)
-    error, pooled = (((q - mdp.transitions) ** 2).sum(axis=2).mean() for q in (prior.q, marginal))
+    marginal = Data(N, n, mdp.available).mu
+    error, pooled = (
+        ((q - mdp.transitions) ** 2).sum(axis=2).mean()
+        for q in (dense(prior.rows(), prior.n0.shape), marginal)
+    )
     assert error < 0.5 * pooled
     # The weight says what the prediction is worth: an error like that of n0 visits.
     noise = (1 - (mdp.transitions**2).sum(axis=2)).mean()
     assert 0.3 < prior.n0.max() * error / noise < 3
+    assert prior.doubt.max() < 0.1
 
 
 def test_unrelated_dynamics_get_little_weight():
@@ -31,7 +35,8 @@ def test_unrelated_dynamics_get_little_weight():
     mdp = gim.TabularMDP(P, rng.random((12, 8)))
     counts, _, _ = sampled(mdp, 30)
     prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
-    assert prior.n0.max() < 2
+    seen = evidence(counts, prior, mdp.terminal)
+    assert (seen.n - counts.n).mean() < 2
 
 
 def test_it_is_deterministic_and_silent_at_first():
@@ -51,8 +56,10 @@ def test_analogy_pays_where_dynamics_are_related():
 
 
 def test_a_family_is_just_those_candidates():
-    names = {word: set(Analogy(candidates=word)._candidates(20, 16)) for word in FAMILIES}
+    empty = Data(np.zeros((20, 16, 20)), np.zeros((20, 16)), np.ones((20, 16), bool))
+    names = {family: {str(each) for each in suited(empty, family)} for family in FAMILIES}
+    means = {"marginal", "means", "means:by=action", "means:by=both"}
     assert names["marginal"] == {"marginal"}
-    assert names["means"] == {"marginal", "state", "action", "additive"}
-    assert names["matrices"] == {"marginal", "matrices(1)", "matrices(2)"}
-    assert names["all"] == set(CANDIDATES)
+    assert names["means"] == means
+    assert names["matrices"] == means | {"matrices", "matrices:rank=2"}
+    assert names["all"] > names["matrices"]

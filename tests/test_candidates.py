@@ -7,9 +7,9 @@ import pytest
 from scipy import linalg, sparse
 
 import gim
-from gim.inference.candidates import Data, candidates, valid
-from gim.inference.data import STARTS, largest, leading, nonzeros, outer_sum
-from gim.inference.lowrank import (
+from gim.inference.candidates import Data, candidates, suited
+from gim.inference.candidates.data import STARTS, largest, leading, nonzeros, outer_sum
+from gim.inference.candidates.lowrank import (
     Dense,
     Factor,
     Sparse,
@@ -22,7 +22,25 @@ from gim.inference.lowrank import (
 from gim.inference.racing import FINALISTS, finalists
 from tests.sampled_counts import sampled
 
-CANDIDATES = candidates(40, 30)
+
+def of_size(S, A):
+    """The candidates for so many states and actions, by name."""
+    empty = Data(np.zeros((S, A, S)), np.zeros((S, A)), np.ones((S, A), bool))
+    return {str(each): each for each in suited(empty)}
+
+
+def predicted(candidate, data, pairs=None):
+    """What a candidate says of these pairs, [pairs, S], or of all, [S, A, S]."""
+    S, A = data.n.shape
+    if pairs is not None:
+        return candidate.fit(data).rows(np.flatnonzero(pairs)).toarray()
+    everything = candidate.fit(data).rows(np.flatnonzero(data.available)).toarray()
+    q = np.zeros((S * A, S))
+    q[np.flatnonzero(data.available)] = everything
+    return q.reshape(S, A, S)
+
+
+CANDIDATES = of_size(40, 30)
 RIDGE = 2.0
 
 
@@ -208,20 +226,20 @@ def of_kind(kind, rng):
 
     if kind == "marginal":
         return np.broadcast_to(next_states[0], (S, A, S))
-    if kind == "state":
+    if kind == "means":
         return np.broadcast_to((mixing(S, 3) @ next_states)[:, None], (S, A, S))
-    if kind == "action":
+    if kind == "means(by=action)":
         return np.broadcast_to((mixing(A, 3) @ next_states)[None], (S, A, S))
-    if kind == "additive":
-        return 0.5 * (of_kind("state", rng) + of_kind("action", rng))
-    if kind == "state(2,":
+    if kind == "means(by=both)":
+        return 0.5 * (of_kind("means", rng) + of_kind("means(by=action)", rng))
+    if kind.startswith("factors(d"):
         return np.einsum("sj,ajk,kt->sat", mixing(S, 2), mixing(A, 2, 3), next_states)
-    if kind == "action(2,":
+    if kind.startswith("factors(mode=action"):
         return np.einsum("aj,sjk,kt->sat", mixing(A, 2), mixing(S, 2, 3), next_states)
-    if kind == "tucker(2":
+    if kind == "tucker":
         core = mixing(2, 2, 3)
         return np.einsum("sj,ai,jik,kt->sat", mixing(S, 2), mixing(A, 2), core, next_states)
-    assert kind == "matrices(1)"
+    assert kind == "matrices"
     sign, away = np.tile([1.0, -1.0], S // 2), rng.uniform(-1, 1, (2, S // 2, S))
     each = np.einsum("ks,ka->ska", *(away[0], away[1, :, :A]))  # one rank-1 matrix for two states
     return 1 / S + np.repeat(each, 2, axis=1).transpose(0, 2, 1) * sign / S
@@ -231,13 +249,15 @@ def of_kind(kind, rng):
     "kind",
     [
         "marginal",
-        "state",
-        "action",
-        "additive",
-        "state(2,",
-        "action(2,",
-        "tucker(2",
-        "matrices(1)",
+        "means",
+        "means(by=action)",
+        "means(by=both)",
+        "factors(d=8)",
+        "factors(d=0)",
+        "factors(mode=action,d=8)",
+        "factors(mode=action,d=0)",
+        "tucker",
+        "matrices",
     ],
 )
 def test_noiseless_counts_of_its_own_class_are_recovered(kind):
@@ -246,19 +266,18 @@ def test_noiseless_counts_of_its_own_class_are_recovered(kind):
     n = np.where(rng.random((S, A)) < 0.6, 1e5, 0.0)
     data = Data(p * n[:, :, None], n, n >= 0)
     trivial = max(((p - data.mu) ** 2).sum(axis=2).mean(), 1e-9)
-    exact = "(" in kind or kind == "additive"
-    for name, predict in CANDIDATES.items():
-        if name.startswith(kind) if exact else name == kind:
-            error = ((predict(data, n == 0) - p[n == 0]) ** 2).sum(axis=1).mean()
-            assert error < 0.005 * trivial, name
+    chosen = candidates.make(kind)
+    error = ((predicted(chosen, data, n == 0) - p[n == 0]) ** 2).sum(axis=1).mean()
+    assert error < 0.005 * trivial
 
 
 def test_shrinkage_is_that_of_the_data():
     # Pairs that have nothing in common: means by state or action say no more than the marginal.
     N, n = counted(S=30, A=30, visits=3)
     data = Data(N, n, n >= 0)
-    for name in ("state", "action", "additive"):
-        assert ((CANDIDATES[name](data) - data.mu) ** 2).sum(axis=2).mean() < 2e-3
+    for by in ("state", "action", "both"):
+        means = candidates["means"](by)
+        assert ((predicted(means, data) - data.mu) ** 2).sum(axis=2).mean() < 2e-3
 
 
 @pytest.mark.parametrize("visits", [3, 10])
@@ -267,11 +286,12 @@ def test_low_rank_is_far_better_than_any_mean_where_states_share_factors(visits)
     _, N, n = sampled(mdp, visits, seed=1)
     data = Data(N, n, mdp.available)
     error = {
-        name: ((valid(predict(data), mdp.available) - mdp.transitions) ** 2).sum(axis=2).mean()
-        for name, predict in candidates(50, 40).items()
-        if name in ("marginal", "state", "action", "additive", "state(2,4)")
+        name: ((predicted(each, data) - mdp.transitions) ** 2).sum(axis=2).mean()
+        for name, each in of_size(50, 40).items()
+        if name.startswith(("marginal", "means")) or name == "factors"
     }
-    least = error.pop("state(2,4)")
+    least = error.pop("factors")  # of states, of rank 2 in 4 directions
+    assert len(error) == 4
     assert least < {3: 0.3, 10: 0.1}[visits] * min(error.values())
 
 
@@ -280,46 +300,47 @@ def test_low_rank_is_far_better_than_any_mean_where_states_share_factors(visits)
 
 @pytest.mark.parametrize("name", CANDIDATES)
 def test_every_candidate_gives_distributions_and_uses_the_others_only(name):
-    predict = CANDIDATES[name]
+    chosen = CANDIDATES[name]
     N, n = counted(S=18, A=10, visits=4)
     out = np.zeros(n.shape, bool)
     out[2, 3], out[5, 1], out[:, 9] = True, True, True  # an action that was never played, too
     data = Data(N, np.where(out, 0.0, n), n >= 0)
-    q = valid(predict(data), n >= 0)
-    assert np.allclose(q.sum(axis=2), 1)
+    q = predicted(chosen, data)
+    said = q.sum(axis=2) > 0  # a candidate may have no opinion
+    assert np.allclose(q.sum(axis=2)[said], 1)
     assert q.min() >= 0
     changed = np.where(out[:, :, None], np.roll(N, 1, axis=2) + 5, N)
     again = Data(changed, np.where(out, 0.0, n), n >= 0)
-    assert np.array_equal(q, valid(predict(again), n >= 0))  # held-out pairs leave no trace
-    assert np.allclose(predict(data, out), predict(data)[out], rtol=1e-12, atol=1e-14)
+    assert np.array_equal(q, predicted(chosen, again))  # held-out pairs leave no trace
+    assert np.allclose(predicted(chosen, data, out), q[out], rtol=1e-12, atol=1e-14)
     rows = sparse.csr_array(N.reshape(-1, 18))
-    assert np.array_equal(q, valid(predict(Data(rows, np.where(out, 0.0, n), n >= 0)), n >= 0))
+    assert np.array_equal(q, predicted(chosen, Data(rows, np.where(out, 0.0, n), n >= 0)))
 
 
 @pytest.mark.parametrize("size", [(2, 1), (3, 2), (6, 2), (16, 4), (130, 3)])
 def test_candidates_stand_any_size_and_any_counts(size):
-    found = candidates(*size)
-    assert 4 <= len(found) <= 24
+    found = of_size(*size)
+    assert 4 <= len(found) <= 30
     N, n = counted(*size, visits=2)
     once = N * (np.cumsum(N, axis=2) <= 1)
     few = np.zeros(n.shape)
     few[0, 0] = n[0, 0]
     for counts in ((N, n), (N, 0 * n), (N, few), (once, once.sum(axis=2)), (N * 1e6, n * 1e6)):
         data = Data(*counts, n >= 0)
-        for name, predict in found.items():
-            q = valid(predict(data), n >= 0)
-            assert np.allclose(q.sum(axis=2), 1), name
+        for name, each in found.items():
+            sums = predicted(each, data).sum(axis=2)
+            assert np.allclose(sums[sums > 0], 1), name
 
 
 def test_unavailable_pairs_are_not_predicted_and_do_not_count():
     N, n = counted(visits=5)
     available = np.ones(n.shape, bool)
     available[4] = False
-    predict = CANDIDATES["additive"]
-    q = valid(predict(Data(N, n, available)), available)
+    additive = candidates["means"]("both")
+    q = predicted(additive, Data(N, n, available))
     assert not q[4].any()
     N[4] = 7.0
-    assert np.array_equal(q, valid(predict(Data(N, n, available)), available))
+    assert np.array_equal(q, predicted(additive, Data(N, n, available)))
 
 
 # ------------------------------------------------------------------------------------ screening

@@ -114,10 +114,10 @@ def test_runs_are_the_same_whatever_the_storage(monkeypatch):
     dense = gim.run("gim:m=8", mdp, episodes=1500, seed=3)
     monkeypatch.setattr(module, "DENSE_LIMIT", 0)
     sparse = gim.run("gim:m=8", mdp, episodes=1500, seed=3)
-    assert sparse.memory.counts.keys.size > 0
+    assert sparse.memory.belief.counts.keys.size > 0
     assert dense.explored_at is not None
     assert np.array_equal(dense.returns, sparse.returns)
-    assert np.allclose(dense.model.transitions, sparse.model.transitions)
+    assert np.allclose(dense.model.transitions, sparse.model.to_dense().transitions)
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")
@@ -132,6 +132,6 @@ def test_a_model_stands_for_its_counts(monkeypatch, limit):
     monkeypatch.setattr(module, "DENSE_LIMIT", limit)
     run = gim.run("gim:m=5,rho=1", gim.make("riverswim"), episodes=2000)
     again = counts_of(run.model)
-    assert np.array_equal(again.n, run.memory.counts.n)
-    assert np.allclose(dense_of(again), dense_of(run.memory.counts))
-    assert np.allclose(again.R, run.memory.counts.R)
+    assert np.array_equal(again.n, run.memory.belief.counts.n)
+    assert np.allclose(dense_of(again), dense_of(run.memory.belief.counts))
+    assert np.allclose(again.R, run.memory.belief.counts.R)

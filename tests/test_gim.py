@@ -10,6 +10,8 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.exploration.base import explorations
+from gim.inference.belief import estimate, mean_rewards
 from gim.run import prepare
 from tests.naive_gim import Literal
 from tests.random_mdps import random_mdp
@@ -45,10 +47,10 @@ def test_same_action_as_the_transcription_at_every_step(seed):
     if explored_at is None:
         return
     assert run.plans == 1
-    assert run.memory.counts.n.tolist() == literal.n  # counting stopped at that very step
+    assert run.memory.belief.counts.n.tolist() == literal.n  # counting stopped at that very step
     assert run.memory.known.mask.astype(int).tolist() == literal.mask
-    model = run.agent._dynamics(run.memory)  # completion is tested on its own
-    literal.plan(*(array.tolist() for array in model))
+    P, seen = estimate(run.memory.belief, mdp.available)  # completion is tested on its own
+    literal.plan(P.tolist(), mean_rewards(seen, 0.0).tolist())
     expected += literal.exploit(world, 10_000 - len(expected))
     run.pause_at(10_000)
     assert env.taken[:10_000] == expected
@@ -86,7 +88,7 @@ def test_rho_1_switches_completion_off():
     assert run.explored_at is not None
     model = run.model
     assert model.known.all()
-    n = run.memory.counts.next.reshape(4, 3, 4)
+    n = run.memory.belief.counts.next.reshape(4, 3, 4)
     assert np.allclose(model.transitions, n / n.sum(axis=2, keepdims=True))
 
 
@@ -116,12 +118,12 @@ def test_terminal_pairs_are_known():
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
-@pytest.mark.parametrize("walk", ["curious", "planned", "balanced", "uniform", "published"])
+@pytest.mark.parametrize("walk", explorations.names())
 def test_every_walk_ends_exploration(walk):
     mdp = gim.make("synthetic", S=8, A=4, seed=5)
     run = gim.run(gim.GIM(m=5, rho=0.8, exploration=walk), mdp, episodes=2000)
     assert run.explored_at is not None
-    assert (run.walk_plans > 0) == (walk == "planned")
+    assert (run.walk_plans > 0) == explorations[walk].plans
 
 
 @pytest.mark.filterwarnings("ignore:exploration stalled")

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from gim.agent import GO_ON, TERMINATED, Agent, Task
 from gim.agents.q_learning import keep_best
 from gim.jit import hot
-from gim.model.rewards import RMax, largest_reward
+from gim.model.rewards import LargestReward, largest_reward
 from gim.params import Within
 from gim.sampling import listed
-
-STEP, CHANGED = 0, 1  # places in Memory.time
 
 
 class Memory(NamedTuple):
@@ -34,9 +32,11 @@ class Memory(NamedTuple):
     samples: NDArray[np.int64]  # [S, A] their number, l
     t: NDArray[np.int64]  # [S, A] step of the last attempt
     learning: NDArray[np.bool_]  # [S, A] LEARN
-    time: NDArray[np.int64]  # [2] steps so far; step of the last change of a value, t*
+    step: NDArray[np.int64]  # [1] steps so far
+    changed: NDArray[np.int64]  # [1] step of the last change of a value, t*
     m: NDArray[np.int64]  # [1]
-    rates: NDArray[np.float64]  # [2] gamma, epsilon1
+    gamma: NDArray[np.float64]  # [1]
+    epsilon1: NDArray[np.float64]  # [1]
 
 
 @hot
@@ -48,15 +48,14 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
     """Lines 13 to 33 of the pseudo-code: collect, attempt, or wake up again."""
-    time = memory.time
-    time[STEP] += 1
+    memory.step[0] += 1
     if memory.learning[s, a]:
         future = 0.0 if end == TERMINATED else memory.q[t, memory.best[t]]
-        memory.U[s, a] += r + memory.rates[0] * future
+        memory.U[s, a] += r + memory.gamma[0] * future
         memory.samples[s, a] += 1
         if memory.samples[s, a] == memory.m[0]:
             attempt(memory, s, a)
-    elif memory.t[s, a] < time[CHANGED]:
+    elif memory.t[s, a] < memory.changed[0]:
         memory.learning[s, a] = True
     return GO_ON
 
@@ -64,15 +63,15 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 @hot
 def attempt(memory: Any, s: int, a: int) -> None:
     """Take the mean of the samples for the value, if it is clearly lower."""
-    q, time, epsilon1 = memory.q, memory.time, memory.rates[1]
+    q, epsilon1 = memory.q, memory.epsilon1[0]
     before, mean = q[s, a], memory.U[s, a] / memory.m[0]
     if before - mean >= 2 * epsilon1:
         q[s, a] = mean + epsilon1
-        time[CHANGED] = time[STEP]
+        memory.changed[0] = memory.step[0]
         keep_best(q, memory.best, s, a, before)
-    elif memory.t[s, a] >= time[CHANGED]:
+    elif memory.t[s, a] >= memory.changed[0]:
         memory.learning[s, a] = False
-    memory.t[s, a] = time[STEP]
+    memory.t[s, a] = memory.step[0]
     memory.U[s, a] = 0.0
     memory.samples[s, a] = 0
 
@@ -84,7 +83,7 @@ class DelayedQLearning(Agent):
     m: Annotated[int, Within(1), "samples of an attempt"] = 5
     epsilon1: Annotated[float, Within(0), "how far values stay above samples, in r_max"] = 0.1
     gamma: Annotated[float, Within(0, 0.9999), "discount of the future"] = 0.95
-    r_max: RMax = None
+    r_max: LargestReward = None
 
     act = staticmethod(act)
     learn = staticmethod(learn)
@@ -103,9 +102,11 @@ class DelayedQLearning(Agent):
             samples=zeros.astype(np.int64),
             t=zeros.astype(np.int64),
             learning=np.ones((task.S, task.A), bool),
-            time=np.zeros(2, np.int64),
+            step=np.zeros(1, np.int64),
+            changed=np.zeros(1, np.int64),
             m=np.array([self.m]),
-            rates=np.array([self.gamma, self.epsilon1 * abs(r_max)]),
+            gamma=np.array([self.gamma]),
+            epsilon1=np.array([self.epsilon1 * abs(r_max)]),
         )
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:

@@ -32,13 +32,15 @@ class Memory(NamedTuple):
     best: NDArray[np.int64]  # [3, S] the greedy actions
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
-    rates: NDArray[np.float64]  # [3] alpha, gamma, epsilon
+    alpha: NDArray[np.float64]  # [1]
+    gamma: NDArray[np.float64]  # [1]
+    epsilon: NDArray[np.float64]  # [1]
 
 
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """Epsilon-greedy for the sum; one number decides both whether to explore and where."""
-    epsilon = memory.rates[2]
+    epsilon = memory.epsilon[0]
     u = rng.random()
     if u < epsilon:
         return pick(memory.actions, memory.n_actions, s, u / epsilon)
@@ -62,7 +64,7 @@ def change(memory: Any, k: int, s: int, a: int, value: float) -> None:
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
     """Update the table that the coin chooses by what the other says of its choice."""
-    q, alpha, gamma = memory.q, memory.rates[0], memory.rates[1]
+    q, alpha, gamma = memory.q, memory.alpha[0], memory.gamma[0]
     one = int(2.0 * rng.random())
     future = 0.0 if end == TERMINATED else q[1 - one, t, memory.best[one, t]]
     change(memory, one, s, a, q[one, s, a] + alpha * (r + gamma * future - q[one, s, a]))
@@ -92,7 +94,9 @@ class DoubleQLearning(Agent):
             best=actions[np.arange(task.S), drawn],
             actions=actions,
             n_actions=n_actions,
-            rates=np.array([self.alpha, self.gamma, self.epsilon]),
+            alpha=np.array([self.alpha]),
+            gamma=np.array([self.gamma]),
+            epsilon=np.array([self.epsilon]),
         )
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ Such an agent names its parameters, `r_min`, `r_max` and `infer` among them, and
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,19 +17,18 @@ from numpy.typing import NDArray
 from gim.agent import GO_ON, GROW, THINK, Mind, Task
 from gim.inference.belief import (
     Belief,
-    Evidence,
     believed_model,
     due,
-    evidence,
-    infer_when_due,
+    inferred_when_due,
     new_belief,
     observe,
     with_room,
 )
+from gim.inference.evidence import Evidence
 from gim.jit import hot
 from gim.model.counts import seen
 from gim.model.learned import LearnedModel
-from gim.model.rewards import reward_range
+from gim.model.rewards import LEARNED_RANGE, reward_range
 
 
 class Memory(NamedTuple):
@@ -42,7 +41,8 @@ class Memory(NamedTuple):
     later: NDArray[np.float64]  # [S, A] visits that ask for a new plan after the episode
     now: NDArray[np.float64]  # [S, A] visits that ask for it at once
     stale: NDArray[np.bool_]  # [1] whether a pair has come to ask for one later
-    surprise: NDArray[np.float64]  # [2] of visits to pairs met before: sum, and their weight
+    surprise: NDArray[np.float64]  # [1] weighted sum over visits to pairs met before
+    surprise_weight: NDArray[np.float64]  # [1] sum of those weights
 
 
 @hot
@@ -52,7 +52,7 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 
 
 @hot
-def note_surprise(surprise: Any, counts: Any, s: int, a: int, r: float, t: int) -> None:
+def note_surprise(memory: Any, counts: Any, s: int, a: int, r: float, t: int) -> None:
     """How far a visit differs from those before it: 1 less the share that ended in t, without bias.
 
     A reward unlike the others is a surprise, too. The k-th visit weighs 1/k: pairs met often must
@@ -62,14 +62,14 @@ def note_surprise(surprise: Any, counts: Any, s: int, a: int, r: float, t: int) 
     if n > 0:
         mean = counts.R[s, a] / n
         same = abs(r - mean) <= 1e-9 * (1.0 + abs(mean))
-        surprise[0] += (1.0 - seen(counts, s, a, t) / n if same else 1.0) / n
-        surprise[1] += 1.0 / n
+        memory.surprise[0] += (1.0 - seen(counts, s, a, t) / n if same else 1.0) / n
+        memory.surprise_weight[0] += 1.0 / n
 
 
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
     """Count; ask for a plan when the visits of some pair have grown enough."""
-    note_surprise(memory.surprise, memory.belief.counts, s, a, r, t)
+    note_surprise(memory, memory.belief.counts, s, a, r, t)
     full = observe(memory.belief, s, a, r, t, end)
     n = memory.belief.counts.n[s, a]
     if n >= memory.later[s, a]:
@@ -88,6 +88,7 @@ class Episodic:
     """
 
     growth: float = 0.0
+    at_once: ClassVar[int] = 2  # first visits of a pair that, with a growth, ask for a plan at once
     r_min: float | None
     r_max: float | None
     infer: Any
@@ -104,29 +105,36 @@ class Episodic:
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing seen, but what a model learned elsewhere stands for."""
         S, A, H = task.S, task.A, task.H
-        reward_range(task, self.r_min, self.r_max)  # complain now rather than later
+        belief = new_belief(task, self.infer)
+        reward_range(task, self.r_min, self.r_max, belief.counts)  # complain now, not later
         return Memory(
-            belief=new_belief(task, self.infer),
+            belief=belief,
             q=np.zeros((H, S, A)),
             v=np.zeros((H + 1, S)),
             policy=np.zeros((H, S), np.int64),
             later=np.zeros((S, A)),
             now=np.full((S, A), np.inf),
             stale=np.zeros(1, bool),
-            surprise=np.ones(2),  # as if one visit had surprised: all may be random
+            surprise=np.ones(1),  # as if one visit had surprised: all may be random
+            surprise_weight=np.ones(1),
         )
 
-    def think(self, memory: Memory, mind: Mind) -> None:
+    def think(self, memory: Memory, mind: Mind) -> Memory:
         """Infer if it is time, then plan."""
-        rewards = reward_range(mind.task, self.r_min, self.r_max)
-        infer_when_due(memory.belief, self.infer, mind, rewards)
+        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
+            mind.note(LEARNED_RANGE)
+        rewards = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
+        belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
+        if belief is not memory.belief:  # a new memory costs the loop a new start
+            memory = memory._replace(belief=belief)
         with mind.timed("planning"):
-            self.plan(memory, evidence(memory.belief), rewards, mind)
+            self.plan(memory, belief.evidence(), rewards, mind)
         n = memory.belief.counts.n
         memory.later[:] = (1.0 + self.growth) * n
-        memory.now[:] = n + np.maximum(n, 2) if self.growth > 0 else np.inf
+        memory.now[:] = n + np.maximum(n, self.at_once) if self.growth > 0 else np.inf
         memory.stale[0] = False
         mind.plans += 1
+        return memory
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
@@ -135,6 +143,10 @@ class Episodic:
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The policy in force [H, S]."""
         return memory.policy.copy()
+
+    def belief(self, memory: Memory) -> Belief:
+        """What was seen and inferred."""
+        return memory.belief
 
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """What was counted and inferred."""

@@ -16,8 +16,9 @@ import numpy as np
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
-from gim.inference.belief import Evidence, divided, mean_rewards
-from gim.model.rewards import RMax, RMin, most_to_come
+from gim.inference.belief import divided, mean_rewards
+from gim.inference.evidence import Evidence
+from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning import optimistic_induction_into
 
@@ -31,9 +32,11 @@ class MBIEEB(Episodic, Agent, name="mbie_eb"):
     beta: Annotated[float, Within(0), "bonus of a pair met once, in units of the reward range"] = (
         0.5
     )
-    r_min: RMin = None
-    r_max: RMax = None
+    r_min: LeastReward = None
+    r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    examples = ("", "infer=by_completion(m=2,rho=0.3)")
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind

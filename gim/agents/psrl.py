@@ -20,10 +20,10 @@ import numpy as np
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import Floats, inferences
-from gim.inference.belief import Evidence
+from gim.inference.evidence import Evidence
 from gim.jit import entry, hot
 from gim.model.counts import dense
-from gim.model.rewards import RMax, RMin
+from gim.model.rewards import LargestReward, LeastReward
 from gim.params import Within
 from gim.planning import backward_induction_into
 
@@ -55,9 +55,11 @@ class PSRL(Episodic, Agent, name="psrl"):
     visits: Annotated[float, Within(1e-9), "visits that the prior mean is worth, lambda"] = 0.1
     shape: Annotated[float, Within(1e-9), "half the visits that the prior spread is worth"] = 1.0
     spread: Annotated[float, Within(1e-9), "prior standard deviation of rewards, in ranges"] = 0.1
-    r_min: RMin = None
-    r_max: RMax = None
+    r_min: LeastReward = None
+    r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    examples = ("", "infer=by_completion(m=2,rho=0.3)")
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind

@@ -28,13 +28,15 @@ class Memory(NamedTuple):
     best: NDArray[np.int64]  # [S] the greedy action
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
-    rates: NDArray[np.float64]  # [3] alpha, gamma, epsilon
+    alpha: NDArray[np.float64]  # [1]
+    gamma: NDArray[np.float64]  # [1]
+    epsilon: NDArray[np.float64]  # [1]
 
 
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """Epsilon-greedy; one number decides both whether to explore and where."""
-    epsilon = memory.rates[2]
+    epsilon = memory.epsilon[0]
     u = rng.random()
     if u < epsilon:
         return pick(memory.actions, memory.n_actions, s, u / epsilon)
@@ -59,7 +61,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     q = memory.q
     future = 0.0 if end == TERMINATED else q[t, memory.best[t]]
     before = q[s, a]
-    q[s, a] = before + memory.rates[0] * (r + memory.rates[1] * future - before)
+    q[s, a] = before + memory.alpha[0] * (r + memory.gamma[0] * future - before)
     keep_best(q, memory.best, s, a, before)
     return GO_ON
 
@@ -85,7 +87,9 @@ class QLearning(Agent):
             best=actions[np.arange(task.S), drawn],
             actions=actions,
             n_actions=n_actions,
-            rates=np.array([self.alpha, self.gamma, self.epsilon]),
+            alpha=np.array([self.alpha]),
+            gamma=np.array([self.gamma]),
+            epsilon=np.array([self.epsilon]),
         )
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:

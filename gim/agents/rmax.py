@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim.agents.gim import published_m
 from gim.exploration.base import Choices, new_choices
 from gim.inference.base import inferences
 from gim.inference.belief import (
@@ -24,8 +25,7 @@ from gim.inference.belief import (
     believed_model,
     divided,
     due,
-    evidence,
-    infer_when_due,
+    inferred_when_due,
     mean_rewards,
     new_belief,
     observe,
@@ -35,11 +35,9 @@ from gim.inference.belief import (
 from gim.jit import hot
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.learned import LearnedModel
-from gim.model.rewards import RMax as LargestReward
-from gim.model.rewards import largest_reward
+from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
 from gim.params import OneOf, Within
-from gim.policies import Model, Planner, best_policy
-from gim.registry import did_you_mean
+from gim.planners import Model, Planner, best_policy
 
 
 class Memory(NamedTuple):
@@ -48,7 +46,8 @@ class Memory(NamedTuple):
     belief: Belief
     known: Known  # rho_known means here: every action of the state is known
     choices: Choices  # who wins a tie
-    plan: NDArray[np.int64]  # [2] the news that call for a new plan; whether they came
+    calls_for_plan: NDArray[np.int64]  # [1] the news that call for a new plan
+    stale: NDArray[np.bool_]  # [1] whether they came
     policy: NDArray[np.int64]  # [H, S] for known states
 
 
@@ -80,9 +79,9 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     if belief.counts.n[s, a] < known.m[0]:
         full = observe(belief, s, a, r, t, end)
     news = update_known(known, belief.counts, s, a, t, end == TERMINATED)
-    if news & memory.plan[0]:
-        memory.plan[1] = True
-    if memory.plan[1] or due(belief):
+    if news & memory.calls_for_plan[0]:
+        memory.stale[0] = True
+    if memory.stale[0] or due(belief):
         return THINK
     return GROW if full else GO_ON
 
@@ -98,6 +97,14 @@ class RMax(Agent, name="rmax"):
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
+    examples = (
+        "",
+        "m=2,plan_per=pair",
+        "m=3,planner=discounted",
+        "m=3,planner=lookahead,r_max=1",
+        "m=4,infer=by_completion(m=2,rho=0.3)",
+    )
+
     act = staticmethod(act)
     learn = staticmethod(learn)
 
@@ -108,14 +115,10 @@ class RMax(Agent, name="rmax"):
         It plans discounted on Synthetic, too: .66 there, beside .67 in the run they published; the
         one-step lookahead of their GIM would give .84.
         """
-        m = {"synthetic": 50, "gridworld": 20, "casinoland": 10, "riverswim": 50}
-        if task not in m:
-            raise ValueError(f"the published code has no task {task!r}{did_you_mean(task, m)}")
-        return cls(m=m[task], r_max=1.0, plan_per="pair", planner="discounted")
+        return cls(m=published_m(task), r_max=1.0, plan_per="pair", planner="discounted")
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing known, but what a model learned elsewhere stands for."""
-        largest_reward(task, self.r_max)  # complain now rather than later
         belief = new_belief(task, self.infer)
         known = new_known(task.available, self.m, rho=1.0)
         review(known, belief.counts, belief.terminal)
@@ -123,29 +126,35 @@ class RMax(Agent, name="rmax"):
             belief=belief,
             known=known,
             choices=new_choices(task.available, 0.0, rng),
-            plan=np.array([END + (STATE if self.plan_per == "state" else PAIR), True]),
+            calls_for_plan=np.array([END + (STATE if self.plan_per == "state" else PAIR)]),
+            stale=np.array([True]),
             policy=np.zeros((task.H, task.S), np.int64),
         )
 
-    def think(self, memory: Memory, mind: Mind) -> None:
+    def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Plan with what is known; a pair whose prediction is worth m visits counts as known."""
-        belief, known = memory.belief, memory.known
-        r_max = largest_reward(mind.task, self.r_max)
-        if infer_when_due(belief, self.infer, mind, (_least(mind.task, r_max), r_max)):
-            seen = evidence(belief)
+        if mind.plans == 0 and mind.task.reward_range is None and self.r_max is None:
+            mind.note(LEARNED_RANGE)
+        known = memory.known
+        r_max = largest_reward(mind.task, self.r_max, memory.belief.counts)
+        rewards = (_least(mind.task, r_max), r_max)
+        belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
+        if belief is not memory.belief:
+            memory, seen = memory._replace(belief=belief), belief.evidence()
             enough: Any = np.where(seen.n_r > 0, seen.n, 0)
             review(known, belief.counts._replace(n=enough), belief.terminal)
-        elif not memory.plan[1]:
-            return
+        elif not memory.stale[0]:
+            return None
         with mind.timed("planning"):
             model = optimistic_model(belief, known, r_max, mind.task.H)
             memory.policy[:] = best_policy(model, self.planner, self.gamma)[:, :-1]
-        memory.plan[1] = False
+        memory.stale[0] = False
         mind.plans += 1
         met = belief.counts.n.any(axis=1)
         explored = met.any() and known.rho_known[met].all()
         first = mind.episode if mind.explored_at is None else mind.explored_at
         mind.explored_at = first if explored else None
+        return memory
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
@@ -157,6 +166,10 @@ class RMax(Agent, name="rmax"):
         order = np.where(known.available & ~known.mask, n * n.shape[1] + rank, np.iinfo(int).max)
         return np.where(known.rho_known, memory.policy, order.argmin(axis=1))
 
+    def belief(self, memory: Memory) -> Belief:
+        """What was seen and inferred."""
+        return memory.belief
+
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """What was counted and inferred."""
         return believed_model(memory.belief, task, self.m)
@@ -165,7 +178,7 @@ class RMax(Agent, name="rmax"):
 def optimistic_model(belief: Belief, known: Known, r_max: float, H: int) -> Model:
     """The known pairs as estimated; all others lead to one more state, a heaven that pays r_max."""
     S, A = known.mask.shape
-    seen = evidence(belief)
+    seen = belief.evidence()
     unknown = known.available & ~known.mask
     P = divided(seen.N, np.where(known.mask, seen.n, 0.0))
     r = np.where(known.mask, mean_rewards(seen, r_max), r_max)

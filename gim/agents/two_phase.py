@@ -1,83 +1,110 @@
-"""The steps of GIM, compiled: walk and count, then follow the policy (and count on).
+"""TwoPhase: the paper's two phases with any inference, a budget, and learning that goes on.
 
-The comments give the lines of Algorithm 2.
+Exploration ends once a share rho of the pairs is known or a budget of steps is spent. An inference
+then predicts the other pairs in place of matrix completion. Learning may go on: then visits are
+counted to the end, the plan is made anew once those of some pair have doubled (at 1, 2, 4, ..., as
+in UCRL: Auer, Jaksch and Ortner, 2009) and the model inferred anew once all visits have.
 """
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK
-from gim.exploration.curious import choose, observe
-from gim.inference.base import Prior
-from gim.inference.belief import VISITS, due
-from gim.jit import bind, hot
-from gim.model.counts import END, STATE, Counts, Known, count, update_known
+from gim.agent import Agent, Mind, Task
+from gim.agents.phases import Memory, Phases
+from gim.exploration.base import explorations
+from gim.inference.base import inferences
+from gim.inference.belief import believed_model, estimate, inferred_when_due
+from gim.inference.evidence import Evidence
+from gim.model.counts import Counts
+from gim.model.learned import LearnedModel
+from gim.model.rewards import seen_range
+from gim.params import Within
+from gim.planners import Planner
 
-NEVER = np.iinfo(np.int64).max  # as a number of visits
-# Places in Memory.phase:
-EXPLORING, IDLE, PATIENCE, WANTS_PLANS, LAST, REPLAN, LEARNS_ON, STALE = 0, 1, 2, 3, 4, 5, 6, 7
-
-
-class Memory(NamedTuple):
-    """Counts and known-ness, the walk, and after exploration the model and its policy."""
-
-    counts: Counts
-    known: Known
-    walk: Any  # the exploration's own NamedTuple
-    phase: NDArray[np.int64]  # [8] exploring?, steps since an unknown pair was met, their limit,
-    # does the walk plan?, visits that end exploration, visits that ask for the walk's next plan,
-    # does learning go on?, is the policy out of date?
-    schedule: NDArray[np.int64]  # [2] visits in all, and those at which to infer next
-    policy: NDArray[np.int64]  # [H, S]
-    P: NDArray[np.float64]  # [S, A, S] once completed, else [0, 0, 0]
-    r: NDArray[np.float64]  # [S, A] likewise
-    prior: Prior  # what is inferred in place of completion; of size 0 without an inference
+Floats = NDArray[np.float64]
 
 
-@hot
-def lost(idle: int) -> bool:
-    """After 64, 128, 256, ... steps without an unknown pair the way is planned anew."""
-    return idle >= 64 and idle & (idle - 1) == 0
+@dataclass(frozen=True)
+class TwoPhase(Phases, Agent):  # type: ignore[override]
+    """Explore, infer the pairs that are not known, plan; exploit and, as a rule, learn on."""
+
+    m: Annotated[int, Within(1, None), "visits that make a pair known"] = 5
+    rho: Annotated[float, Within(0, 1), "share of known pairs that ends exploration"] = 0.3
+    beta: Annotated[float, Within(0, 1), "probability of a random action when exploring"] = 0.2
+    exploration: Annotated[Any, explorations, "how to walk while exploring"] = "planned"
+    planner: Planner = "finite"
+    gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
+    patience: Annotated[
+        int | None, Within(1, None), "steps without an unknown pair that end exploration"
+    ] = None
+    infer: Annotated[Any, inferences, "what predicts pairs from others"] = "analogy"
+    learn_on: Annotated[bool, "count, infer and plan on after exploration"] = True
+    budget: Annotated[
+        int | None, Within(1, None), "steps that end exploration, whatever is known"
+    ] = None
+
+    examples = (
+        "",
+        "learn_on=false,budget=101",
+        "m=3,infer=none",
+        "m=2,rho=0.5,exploration=active",
+        "m=2,exploration=curious,planner=discounted",
+    )
+
+    def settle(self, memory: Memory, mind: Mind) -> Memory:
+        """Infer what is not known, if it is time, then plan."""
+        memory = self._inferred(memory, mind)
+        with mind.timed("planning"):
+            belief, known = memory.belief, memory.known
+            P, seen = estimate(belief, known.available)
+            playable = known.available & ~known.terminal[:, None]
+            r = np.where(playable, guessed_rewards(seen), 0.0)
+            if self.learn_on:
+                most = rewards_of(mind.task, belief.counts)[1]
+                r = np.where(playable, hoped(r, seen, most), r)
+            return self.planned(memory, P, r, mind)
+
+    def find_way(self, memory: Memory, mind: Mind) -> tuple[Memory, bool]:
+        """Plan the walk, with what is inferred so far if it asks for that."""
+        growth, visits = self.exploration.growth, int(memory.belief.visits[0])
+        if growth:
+            memory = self._inferred(memory, mind)
+            memory.phase.replan[0] = visits + max(mind.task.H, int(growth * visits))
+        return super().find_way(memory, mind)
+
+    def _inferred(self, memory: Memory, mind: Mind) -> Memory:
+        rewards = rewards_of(mind.task, memory.belief.counts)
+        belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
+        return memory if belief is memory.belief else memory._replace(belief=belief)
+
+    def model(self, memory: Memory, task: Task) -> LearnedModel:
+        """What was counted and inferred."""
+        return believed_model(memory.belief, task, self.m)
 
 
-def act(memory: Any, s: int, h: int, rng: Any) -> Any:
-    """Lines 7-8 and 21-22: walk, or follow the policy."""
-    if memory.phase[EXPLORING]:
-        return choose(memory.walk, memory.counts, memory.known, s, rng)
-    return memory.policy[h, s]
+def rewards_of(task: Task, counts: Counts) -> tuple[float, float]:
+    """The least and the largest r(s,a); those seen so far in a world that does not tell."""
+    return seen_range(counts) if task.reward_range is None else task.reward_range
 
 
-def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Lines 10-15: count, update the known-ness mask, and wake when enough is known."""
-    counts, known, phase, schedule = memory.counts, memory.known, memory.phase, memory.schedule
-    if not phase[EXPLORING] and not phase[LEARNS_ON]:
-        return GO_ON
-    full = count(counts, s, a, r, t)  # 10-13
-    schedule[VISITS] += 1
-    phase[IDLE] = phase[IDLE] + 1 if known.mask[s, a] else 0
-    news = update_known(known, counts, s, a, t, end == TERMINATED)  # 14
-    if not phase[EXPLORING]:
-        if counts.n[s, a] & (counts.n[s, a] - 1) == 0 or due(memory):
-            phase[STALE] = True
-        return THINK if phase[STALE] and end != GO_ON else GROW if full else GO_ON
-    observe(memory.walk, counts, known, s, a, t, news)
-    if news > 0 and known.pairs[0] >= known.goal[0]:  # 15
-        return THINK
-    if phase[IDLE] >= phase[PATIENCE] or schedule[VISITS] >= phase[LAST]:
-        return THINK
-    if phase[WANTS_PLANS] and (news & (STATE + END) or lost(phase[IDLE])):
-        return THINK
-    if schedule[VISITS] >= phase[REPLAN]:
-        return THINK
-    return GROW if full else GO_ON
+def guessed_rewards(seen: Evidence) -> Floats:
+    """r(s,a) as seen or inferred; where neither, the mean of its state, else of all."""
+    some = seen.n_r > 0
+    r = seen.R / np.where(some, seen.n_r, 1.0)
+    of_state = r.sum(axis=1) / np.maximum(some.sum(axis=1), 1)
+    mean = np.where(some.any(axis=1), of_state, r[some].mean() if some.any() else 0.0)
+    return np.where(some, r, mean[:, None])
 
 
-@cache
-def walking(template: Any, choose: Any, observe: Any) -> Any:
-    """`act` or `learn` with a walk's own functions in it."""
-    return bind(template, "walk", inner=True, choose=choose, observe=observe)
+def hoped(r: Floats, seen: Evidence, most: float) -> Floats:
+    """Rewards with hope: beside the visits that paid r, one is imagined that paid the most.
+
+    It keeps learning from settling on what the first visits happened to show. A reward never seen,
+    nor inferred, is all hope: the largest.
+    """
+    return np.where(seen.n_r > 0, (seen.n * r + most) / (seen.n + 1.0), most)

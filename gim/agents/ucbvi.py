@@ -20,16 +20,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
-from gim.inference.belief import VISITS, Evidence
+from gim.inference.evidence import Evidence
 from gim.jit import bind, entry, hot
-from gim.model.rewards import RMax, RMin, most_to_come
+from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import OneOf, Within
 from gim.planning.sweeps import rows_of, take_best
 
@@ -132,9 +132,16 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
     growth: Annotated[
         float, Within(0), "share by which visits of a pair grow before a plan; 0: each episode"
     ] = 0.0
-    r_min: RMin = None
-    r_max: RMax = None
+    r_min: LeastReward = None
+    r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "",
+        "bonus=hoeffding,scale=1",
+        "scale=none,growth=0.5",
+        "infer=by_completion(m=2,rho=0.3)",
+    )
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
@@ -142,7 +149,7 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
         """Backward induction with the bonus."""
         task, belief = mind.task, memory.belief
         rows = rows_of(seen.N, task.S, task.A)
-        T = max(1, int(belief.schedule[VISITS]))
+        T = max(1, int(belief.visits[0]))
         L = math.log(5 * task.S * task.A * T / self.delta)
         induct = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
         induct(
@@ -164,5 +171,5 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
         if self.scale is not None:
             return self.scale, self.scale
         scale = 1.0 / math.sqrt(2.0 * L * H)
-        surprise = float(memory.surprise[0] / memory.surprise[1])
+        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         return scale, scale * surprise

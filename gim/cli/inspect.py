@@ -37,7 +37,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
     add("--m", type=whole, default=40, metavar="N", help="visits that make a pair known (40)")
     add("--rho", type=float, default=0.8, metavar="R", help="share of known pairs (0.8)")
-    add("--completion", default="als", metavar="WORD", help="the method")
+    add("--completion", default="als", metavar="METHOD", help="als, als(rank=3), ...")
     add("--seed", type=whole, default=0, metavar="N", help="of the rehearsal")
     add("--plot", type=Path, metavar="FILE", help="save a picture of the singular values")
 
@@ -48,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--rho {args.rho}: must be above 0 and at most 1")
     if args.m < 1:
         raise ValueError(f"--m {args.m}: must be at least 1")
-    mdp = world_of(args.world, args.horizon)
+    mdp = world_of(args.world, args.horizon, imports=True)
     if not isinstance(mdp, TabularMDP):
         raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")
     completion = completions.make(args.completion)
@@ -161,10 +161,10 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> list[list[str]]:
         ["inferred by", found.candidate],
         ["inferred pairs, their own samples included", str(true.inferred)],
         ["  without a sample", str(int(found.unmet.sum()))],
-        [f"bounds on |(p-q).V| that hold (stated {SHARE:g})", f"{true.value:.3f}"],
+        [f"bounds on |(p-q).V| that hold (nominal {SHARE:g})", f"{true.value:.3f}"],
         ["  that are vacuous", f"{found.vacuous:.3f}"],
         ["  that are vacuous, without a sample", f"{found.unmet_vacuous:.3f}"],
-        [f"bounds on ||p-q||_1 that hold (stated {SHARE:g})", f"{true.l1:.3f}"],
+        [f"bounds on ||p-q||_1 that hold (nominal {SHARE:g})", f"{true.l1:.3f}"],
         ["  that are vacuous", f"{found.l1_vacuous:.3f}"],
         ["loss of the plan over the optimum: bound", loss],
         ["  true", f"{true.loss / best:.3f}"],

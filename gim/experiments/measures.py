@@ -35,8 +35,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.inference.analogy import Analogy
-from gim.inference.certificate import certifiable, certify
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -116,28 +114,18 @@ def measures(run: Run) -> dict[str, Any]:
         "H": run.task.H,
         "notes": "\n".join(dict.fromkeys(run.notes)),
     }
-    return {name: values[name] for name in MEASURES} | certificate(run)
+    found = {name: values[name] for name in MEASURES}
+    return found | dict.fromkeys(CERTIFIED, math.nan)  # until they are measured
 
 
-def certificate(run: Run) -> dict[str, float]:
-    """How the certificate of an agent that learns by analogy does; NaN for all others."""
-    by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
-    if run.mdp is None or not by_analogy or not certifiable(run):
-        return dict.fromkeys(CERTIFIED, math.nan)
-    found = certify(run)
-    true, best = found.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
-    values = {
-        "inferred": true.inferred,
-        "coverage": true.value,
-        "vacuous": found.vacuous,
-        "coverage_l1": true.l1,
-        "vacuous_l1": found.l1_vacuous,
-        "unmet": found.unmet.sum(),
-        "vacuous_unmet": found.unmet_vacuous,
-        "loss_bound": found.loss / best,
-        "loss": true.loss / best,
-    }
-    return {name: float(values[name]) for name in CERTIFIED}
+def measured_by(agent: Any) -> tuple[str, ...]:
+    """Modules whose `columns(run)` are measured besides, of an agent that infers.
+
+    They are named, not imported: a trial depends on the code that it imports, and the trials of
+    agents that infer nothing do not depend on the code of inference.
+    """
+    infers = getattr(agent, "infer", None) is not None
+    return ("gim.experiments.certified",) if infers else ()
 
 
 def times(run: Run) -> dict[str, float]:
@@ -162,7 +150,7 @@ def policy_value(run: Run) -> float:
     return run.mdp.policy_return(policy) if run.mdp and policy is not None else math.nan
 
 
-def curves(returns: NDArray[np.float64]) -> dict[str, NDArray]:
+def curves(returns: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Returns [episodes], thinned to at most `POINTS` points.
 
     `episode` is the number of episodes played at each point, `cumulative` the reward of all of

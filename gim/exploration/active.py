@@ -105,7 +105,9 @@ class Active(Exploration):
     def plan(self, walk: Walk, counts: Counts, known: Known, prior: Any) -> bool:
         """Weigh every pair and find the way; False if no unknown pair can be reached."""
         S, A = counts.n.shape
-        q, n0 = (prior.q, prior.n0) if prior.n0.size else (np.zeros((S, A, S)), np.zeros((S, A)))
+        q, n0 = np.zeros((S, A, S)), np.zeros((S, A))
+        if prior.n0.size:
+            q, n0 = dense(prior.rows(), (S, A)), prior.n0
         unknown = known.available & ~known.mask
         alone = np.maximum(n0, ALONE)
         walk.gain[:] = np.where(unknown, gains(counts.n, q, n0, alone), 0.0)
@@ -118,7 +120,7 @@ class Active(Exploration):
         return bool((value > 0)[counts.n.any(axis=1)].any())
 
 
-def gains(n: NDArray, q: Floats, n0: Floats, alone: Floats) -> Floats:
+def gains(n: NDArray[Any], q: Floats, n0: Floats, alone: Floats) -> Floats:
     """Posterior variance, over all pairs, that one more visit of each pair takes away, [S, A].
 
     Args:
@@ -140,7 +142,7 @@ def gains(n: NDArray, q: Floats, n0: Floats, alone: Floats) -> Floats:
     return reduction(states, alone.T, n.T).T + reduction(actions, alone, n)
 
 
-def reduction(K: Floats, alone: Floats, n: NDArray) -> Floats:
+def reduction(K: Floats, alone: Floats, n: NDArray[Any]) -> Floats:
     """What one more visit takes from the trace of the posterior covariance, [B, X].
 
     Args:

@@ -1,54 +1,51 @@
 """Analogy: inference that knows how far it may be trusted.
 
 Several candidates predict p(.|s,a) of every pair from the others (`gim.inference.candidates`). Each
-is judged on whole pairs that were held out, by the unbiased estimate tau2 of ||p - q||^2
-(`gim.inference.held_out`). The best becomes pseudo-counts of weight
-
-    n0 = (1 - sum p^2) / tau2,
-
-the visits after which the noise of counting is as large as the error of the prediction: data take
-over as they come. The error is that of pairs with as much evidence around them. If no candidate
-beats knowing nothing, nothing is inferred, and likewise where nothing is random: there one visit
-says all.
+predicts whole pairs that it has not seen (`gim.inference.cross_validation`). What a prediction is
+worth and how often the analogy fails is what makes those pairs most likely (`gim.inference.worth`),
+and the candidate under which they are most likely becomes the prior. A pair's own visits decide how
+far it counts there (`gim.inference.evidence`). If no candidate makes held-out pairs likelier than
+knowing nothing does, nothing is inferred.
 """
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.inference.base import Floats, Frame, Inference, Prior, no_prior
-from gim.inference.candidates import Candidate, candidates
-from gim.inference.cross_validation import CrossValidation
-from gim.inference.held_out import ROUNDING, Judges, Strata
-from gim.inference.reuse import MODEL, PARTS, Said, of_model, spliced
+from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_of
+from gim.inference.candidates import Candidate, Data, suited
+from gim.inference.candidates import candidates as everyone
+from gim.inference.candidates.base import FAMILIES
+from gim.inference.cross_validation import Answers, CrossValidation
+from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
-from gim.model.counts import DENSE_LIMIT, Counts, dense, transitions
-from gim.model.learned import LearnedModel
+from gim.inference.worth import LEAST, Worth, strata_of, worth_of
+from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 from gim.params import OneOf, Within
+from gim.registry import Registry
 
-FAMILIES = {  # the names of the candidates that a word stands for
-    "all": ".*",
-    "marginal": "marginal",
-    "means": "marginal|state|action|additive",
-    "matrices": r"marginal|matrices\(.*\)",
-}
+Ints = NDArray[np.int64]
+LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
+TAIL = 1e-3  # mass of a predicted row that is cut off, its least successors
 
 
 class Inferred(NamedTuple):
-    """The winner, and what its judges saw."""
+    """The winner, and what held-out pairs say of it."""
 
     name: str
-    q: Floats  # [S, A, S] its prediction for every pair
-    n0: Floats  # [S, A] visits that it is worth
-    tau2: float  # mean estimate of ||p - q||^2 over the judges
-    judges: Judges
-    held: Floats  # [K, S] what it said of each judge without having seen it
-    strata: Strata
-    apart: Floats | None = None  # [K, S] the same without any pair of its state
+    rows: sparse.csr_array  # [S*A, S] its prediction for every pair
+    worth: Worth
+    stratum: Ints  # [S, A] of every pair
+    n0: Floats  # [S, A] visits that it is worth where it holds
+    doubt: Floats  # [S, A] chance that it does not
+    split: CrossValidation
+    said: Answers  # what it said of each held-out pair
+    candidate: Candidate | None  # None: a model learned elsewhere, as a whole or in part
 
 
 @dataclass(frozen=True)
@@ -59,79 +56,130 @@ class Analogy(Inference):
     ridge: Annotated[float, Within(1e-3), "visits that shrinkage is worth before data say more"] = (
         2.0
     )
-    most: Annotated[float, Within(0), "the most visits that a prediction is worth"] = 200.0
+    most: Annotated[float, Within(0.25), "the most visits that a prediction is worth"] = 200.0
     candidates: Annotated[str, OneOf(*FAMILIES), "who may predict"] = "all"
 
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
+    by_triple: ClassVar[bool] = True
+    draws_on: ClassVar[tuple[Registry, ...]] = (everyone,)  # any of them may predict
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
-        split = self._split(counts, frame, rng)
+        split = self.split(counts, frame, rng)
         if split is None:
             return no_prior(*counts.n.shape)
-        r, r_n0 = infer_rewards(counts, split, self.most)
-        prior = no_prior(*counts.n.shape)._replace(r=r, r_n0=r_n0)
-        found = self._choose(split, frame)
-        return prior if found is None else prior._replace(q=found.q, n0=found.n0)
+        found = self.choose(split, frame)
+        if found is None:
+            return no_prior(*counts.n.shape)
+        shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
+        rewards = infer_rewards(split.data, found.rows, shifts)
+        leak = np.full(found.n0.shape, found.worth.leak)
+        return prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
 
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""
-        split = self._split(counts, frame, rng)
-        found = None if split is None else self._choose(split, frame)
-        if split is None or found is None:
-            return None
-        predict = self._candidates(*split.n.shape).get(found.name)
-        if predict is None:  # a model learned elsewhere has seen no state of this task anyway
-            return found._replace(apart=found.held if found.name == MODEL else None)
-        settings = (split.N, split.n, split.playable, self.folds, self.ridge, rng)
-        return found._replace(apart=CrossValidation(*settings, by_state=True).answers(predict))
+        split = self.split(counts, frame, rng)
+        return None if split is None else self.choose(split, frame)
 
-    def _split(
+    def split(
         self, counts: Counts, frame: Frame, rng: np.random.Generator
     ) -> CrossValidation | None:
-        """The counts as an split; None if there are too few judges, or too many counts."""
+        """The counts in folds; None if there are too few pairs."""
         playable = frame.available & ~frame.terminal[:, None]
         n = np.where(playable, counts.n, 0).astype(np.float64)
-        if 2 * self.folds > (n >= 2).sum() or n.size * len(n) > DENSE_LIMIT:
+        if np.count_nonzero(n) < 2 * self.folds:
             return None
-        N = dense(transitions(counts), counts.n.shape)
-        return CrossValidation(N, n, playable, self.folds, self.ridge, rng)
+        N = transitions(counts)
+        if not sparse.issparse(N):
+            N = sparse.csr_array(nonzeros(N, n), shape=(n.size, len(n)))
+        paid = rewards_by_triple(counts, N)
+        return CrossValidation(Data(N, n, playable, self.ridge, frame, *paid), self.folds, rng)
 
-    def _choose(self, split: CrossValidation, frame: Frame) -> Inferred | None:
-        judges, S = split.judges, split.N.shape[2]
-        noise = 1.0 - split.score(judges.squares())[0]
-        if noise <= ROUNDING:
+    def choose(self, split: CrossValidation, frame: Frame) -> Inferred | None:
+        """The candidate under which held-out pairs are most likely."""
+        data = split.data
+        known = suited(data, self.candidates)
+        by_name = {str(each): each for each in known}
+        found: Inferred | None = None
+        for name, said in split.race(known).items():
+            found = self._better(found, split, name, said, by_name[name])
+        if found is not None and frame.model is not None:
+            own, rows = found, self._rows(found, data)
+            for name, said, all_rows in offers(frame.model, split, own.said, rows):
+                found = self._better(found, split, name, said, None, all_rows)
+        if found is None or found.worth.gain < LEAST_GAIN:
             return None
-        known = self._candidates(*split.n.shape)
-        held = split.held(known)
-        tau2 = {name: split.score(judges.distances(q)) for name, q in held.items()}
-        best = min(tau2, key=lambda name: tau2[name])
-        said = Said(held[best], split.everything(known[best]))
-        if frame.model is not None:
-            best, said = self._reuse(split, frame.model, best, said)
-        errors = judges.distances(said.held)
-        uniform = split.score(judges.distances(np.full(judges.N.shape, 1.0 / S)))[0]
-        if max(split.score(errors)) >= uniform:
-            return None
-        strata = Strata(split.n, judges)
-        worth = noise / np.maximum(np.maximum(*strata.means(errors)), 1e-300)
-        n0 = np.where(split.playable, np.minimum(self.most, worth), 0.0)
-        return Inferred(best, said.q, n0, split.score(errors)[0], judges, said.held, strata)
+        if found.candidate is not None:
+            found = found._replace(rows=cut(self._rows(found, data), TAIL))
+        said = (np.diff(found.rows.indptr) > 0).reshape(found.n0.shape)
+        return found._replace(n0=np.where(said, found.n0, 0.0))
 
-    def _candidates(self, S: int, A: int) -> dict[str, Candidate]:
-        family = FAMILIES[self.candidates]
-        return {name: each for name, each in candidates(S, A).items() if re.fullmatch(family, name)}
+    def _rows(self, found: Inferred, data: Data) -> sparse.csr_array:
+        """What the winner says of every playable pair, given all data."""
+        assert found.candidate is not None
+        pairs = np.flatnonzero(data.available.ravel())
+        rows = found.split.fitted(found.candidate).rows(pairs)
+        sizes = np.zeros(data.S * data.A, np.int64)
+        sizes[pairs] = np.diff(rows.indptr)
+        return sparse.csr_array(
+            (rows.data, rows.indices, np.append(0, np.cumsum(sizes))), shape=(sizes.size, data.S)
+        )
 
-    def _reuse(
-        self, split: CrossValidation, learned: LearnedModel, best: str, said: Said
-    ) -> tuple[str, Said]:
-        """The best of this task's own candidate, the model, and the two put together."""
-        model = of_model(learned, split, said)
-        offers = {best: said, MODEL: model}
-        offers |= {name: spliced(model, said, split, axis) for name, axis in PARTS.items()}
-        score = {
-            name: split.score(split.judges.distances(each.held)) for name, each in offers.items()
-        }
-        best = min(score, key=lambda name: score[name])
-        return best, offers[best]
+    def _strata(
+        self, split: CrossValidation, said: Answers, candidate: Candidate | None
+    ) -> tuple[Ints, Ints, int]:
+        """Groups of pairs [S, A] and of held-out ones [K] whose predictions are alike; how many."""
+        data = split.data
+        if candidate is None or not candidate.leaves_one_out:
+            around = evidence_around(data.n)
+            return strata_of(around, around.ravel()[split.pairs])
+        level = split.fitted(candidate).levels(np.arange(data.S * data.A))
+        action = np.tile(np.arange(data.A), data.S)
+        keys, of = np.unique(np.column_stack([level, action]), axis=0, return_inverse=True)
+        many = np.bincount(of[split.pairs], minlength=len(keys)) >= LEAST
+        own = np.where(many, 1 + np.cumsum(many) - 1, 0)  # those with few pairs are one group
+        of_all = own[of].reshape(data.n.shape)
+        return of_all, of_all.ravel()[split.pairs], int(own.max()) + 1
+
+    def _better(
+        self,
+        found: Inferred | None,
+        split: CrossValidation,
+        name: str,
+        said: Answers,
+        candidate: Candidate | None,
+        rows: Any = None,
+    ) -> Inferred:
+        """The likelier of two: the winner so far, or this candidate."""
+        data = split.data
+        of_all, of_held, strata = self._strata(split, said, candidate)
+        worth = worth_of(split.held(said), data.S, of_held, strata, self.most)
+        if found is not None and worth.gain <= found.worth.gain:
+            return found
+        n0 = np.where(data.available, worth.n0[of_all], 0.0)
+        doubt = np.where(data.available, worth.doubt[of_all], 0.0)
+        return Inferred(name, rows, worth, of_all, n0, doubt, split, said, candidate)
+
+
+def evidence_around(n: Floats) -> Floats:
+    """Visits behind a prediction of each pair [S, A]: of its state and of its action, elsewhere."""
+    return np.minimum(n.sum(axis=1, keepdims=True) - n, n.sum(axis=0) - n)
+
+
+def cut(rows: sparse.csr_array, tail: float) -> sparse.csr_array:
+    """The leading successors of each row, all but a mass of `tail`, normalised again."""
+    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    order = np.lexsort((rows.data, pair))  # rising within each row
+    before = np.cumsum(rows.data[order])
+    before -= np.append(0.0, before)[rows.indptr[:-1]][pair]
+    keep = np.zeros(rows.data.size, bool)
+    keep[order] = before > tail
+    sizes = np.bincount(pair[keep], minlength=rows.shape[0])
+    sums = np.bincount(pair[keep], rows.data[keep], rows.shape[0])
+    data = rows.data[keep] / sums[pair[keep]]
+    first = np.append(0, np.cumsum(sizes))
+    return sparse.csr_array((data, rows.indices[keep], first), shape=rows.shape)
+
+
+__all__ = ["FAMILIES", "MODEL", "Analogy", "Inferred"]

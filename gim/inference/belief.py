@@ -1,15 +1,8 @@
-"""Counts plus prior: the one place where what was seen and what is inferred meet.
-
-The prior counts as visits that were never made,
-
-    N(s'|s,a) = n(s'|s,a) + n0(s,a) q(s'|s,a),   n(s,a) + n0(s,a)   in all,
-
-so the estimate is p = (n(s'|s,a) + n0 q) / (n + n0), and data take over as they come; rewards
-likewise. An agent's own rule (a threshold, a bonus, a posterior) goes on from this `Evidence` and
-need not know that there is a prior. Without one the evidence is the counts themselves.
+"""What an agent has seen and what it infers: in the memory of every agent that counts.
 
 The prior is inferred anew when the visits have doubled; as long as it says nothing at all, when
-there are so many more as the inference itself asks for (`Inference.retry`).
+there are so many more as the inference itself asks for (`Inference.retry`). An inference that fails
+is left out with a note, and the run goes on.
 """
 
 from __future__ import annotations
@@ -21,26 +14,24 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import TERMINATED, Mind, Task
-from gim.inference.base import Floats, Frame, Prior, no_prior
+from gim.inference.base import Frame
+from gim.inference.evidence import Evidence, evidence
+from gim.inference.prior import Floats, Prior, check_prior, no_prior
 from gim.jit import hot
 from gim.model.counts import (
-    DENSE_LIMIT,
     Counts,
-    compact,
     count,
     counts_of,
-    dense,
     grown,
     new_counts,
     new_known,
     review,
-    transitions,
 )
 from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
 
-VISITS, NEXT = 0, 1  # places in Belief.schedule
 AGAIN = 2.0  # visits over those at the last inference that said something
+NEVER = np.iinfo(np.int64).max  # as a number of visits
 
 
 class Belief(NamedTuple):
@@ -49,37 +40,35 @@ class Belief(NamedTuple):
     counts: Counts
     terminal: NDArray[np.bool_]  # [S] states seen to end an episode
     prior: Prior  # of size 0 if nothing is ever inferred
-    schedule: NDArray[np.int64]  # [2] visits in all, and those at which to infer next
+    visits: NDArray[np.int64]  # [1] in all
+    infer_at: NDArray[np.int64]  # [1] visits at which to infer next
 
-
-class Evidence(NamedTuple):
-    """What counts and prior say together, as if all of it had been counted."""
-
-    N: Any  # [S, A, S], or CSR of S*A rows: visits by next state
-    n: Floats  # [S, A] visits
-    R: Floats  # [S, A] sum of rewards
-    R2: Floats  # [S, A] sum of squared rewards
-    n_r: Floats  # [S, A] visits behind the rewards
+    def evidence(self) -> Evidence:
+        """Counts and prior together; see `gim.inference.evidence`."""
+        return evidence(self.counts, self.prior, self.terminal)
 
 
 def new_belief(task: Task, infer: Any) -> Belief:
-    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged.
-
-    A prior is S*A*S numbers: in worlds whose counts are stored sparse none is ever inferred.
-    """
+    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
     trusted = None if infer is not None and infer.reuses else task.prior
-    counts = new_counts(S, A) if trusted is None else counts_of(trusted)
+    by_triple = infer is not None and infer.by_triple
+    counts = new_counts(S, A, by_triple) if trusted is None else counts_of(trusted)
     terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
-    silent = infer is None or S * A * S > DENSE_LIMIT
-    schedule = np.array([counts.n.sum(), np.iinfo(np.int64).max if silent else task.H])
-    return Belief(counts, terminal, no_prior(*((0, 0) if silent else (S, A))), schedule)
+    silent = infer is None
+    return Belief(
+        counts,
+        terminal,
+        no_prior(*((0, 0) if silent else (S, A))),
+        visits=np.array([counts.n.sum()]),
+        infer_at=np.array([NEVER if silent else task.H]),
+    )
 
 
 @hot
 def observe(belief: Any, s: int, a: int, r: float, t: int, end: int) -> bool:
     """Count one step; True asks for room (GROW)."""
-    belief.schedule[0] += 1
+    belief.visits[0] += 1
     if end == TERMINATED:
         belief.terminal[t] = True
     return count(belief.counts, s, a, r, t)
@@ -88,7 +77,7 @@ def observe(belief: Any, s: int, a: int, r: float, t: int, end: int) -> bool:
 @hot
 def due(belief: Any) -> bool:
     """Whether it is time to infer again."""
-    return belief.schedule[0] >= belief.schedule[1]
+    return belief.visits[0] >= belief.infer_at[0]
 
 
 def with_room(belief: Belief) -> Belief:
@@ -96,60 +85,29 @@ def with_room(belief: Belief) -> Belief:
     return belief._replace(counts=grown(belief.counts))
 
 
-def infer_when_due(
+def inferred_when_due(
     belief: Belief, infer: Any, mind: Mind, reward_range: tuple[float, float]
-) -> bool:
-    """Infer anew if it is time; False if it is not, or if there is nothing to say as before."""
-    if infer is None or belief.schedule[VISITS] < belief.schedule[NEXT]:
-        return False
-    frame = Frame(mind.task.available, belief.terminal, reward_range, mind.task.prior)
+) -> Belief:
+    """The belief with its prior inferred anew if it is time; the very same object if it is not.
+
+    It is the same, too, if there is nothing to say as before.
+    """
+    if infer is None or not due(belief):
+        return belief
+    task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
+    made_of = (task.variables, task.action_variables)
+    frame = Frame(task.available, belief.terminal, reward_range, task.prior, *made_of)
     with mind.timed("inferring"):
-        new = infer(belief.counts, frame, mind.rng)
-    spoke = _speaks(belief.prior)
-    _put(new, belief.prior, frame.available & ~frame.terminal[:, None])
-    speaks, visits = _speaks(belief.prior), belief.schedule[VISITS]
-    belief.schedule[NEXT] = max(visits + 1, int((AGAIN if speaks else infer.retry) * visits))
-    return spoke or speaks
-
-
-def _speaks(prior: Prior) -> bool:
-    return bool(prior.n0.any() or prior.r_n0.any())
-
-
-def _put(new: Prior, prior: Prior, playable: NDArray[np.bool_]) -> None:
-    """Copy a checked prior into the memory; nothing is ever inferred of what cannot be played."""
-    for name, into, given in zip(Prior._fields, prior, new, strict=True):
-        if np.shape(given) != into.shape:
-            raise ValueError(f"the prior's {name} has shape {np.shape(given)}, not {into.shape}")
-        if not np.isfinite(given).all() or (name != "r" and np.min(given) < 0):
-            raise ValueError(f"the prior's {name} has entries that are negative or not finite")
-    n0 = np.where(playable, new.n0, 0.0)
-    off = np.abs(new.q.sum(axis=2) - 1) * (n0 > 0)
-    if (off > 1e-6).any():
-        s, a = np.unravel_index(off.argmax(), off.shape)
-        raise ValueError(
-            f"the prior's q[{s}, {a}] sums to {new.q[s, a].sum():.6g}, not 1: normalise it, or "
-            f"set n0[{s}, {a}] to 0"
-        )
-    prior.q[:], prior.n0[:] = new.q, n0
-    prior.r[:], prior.r_n0[:] = new.r, np.where(playable, new.r_n0, 0.0)
-
-
-def evidence(belief: Belief) -> Evidence:
-    """Counts plus prior; without a prior it is the counts, nothing is copied but n."""
-    counts, prior = belief.counts, belief.prior
-    n = counts.n.astype(np.float64)
-    if not _speaks(prior):
-        return Evidence(compact(counts), n, counts.R, counts.R2, n)
-    goes_on = ~belief.terminal[:, None]  # an end that was found since the prior was inferred
-    n0, r_n0 = prior.n0 * goes_on, prior.r_n0 * goes_on
-    return Evidence(
-        N=dense(transitions(counts), n.shape) + n0[:, :, None] * prior.q,
-        n=n + n0,
-        R=counts.R + r_n0 * prior.r,
-        R2=counts.R2 + r_n0 * prior.r**2,
-        n_r=n + r_n0,
-    )
+        try:
+            prior = infer(belief.counts, frame, mind.rng)
+        except np.linalg.LinAlgError as problem:
+            mind.note(f"an inference failed ({problem}) and was left out; the run goes on without")
+            prior = no_prior(task.S, task.A)
+    check_prior(prior, task.S, task.A)
+    playable = frame.available & ~frame.terminal[:, None]  # nothing is inferred of the others
+    prior = prior._replace(n0=prior.n0 * playable, r_n0=prior.r_n0 * playable)
+    belief.infer_at[0] = max(visits + 1, int((AGAIN if prior.speaks else infer.retry) * visits))
+    return belief._replace(prior=prior) if spoke or prior.speaks else belief
 
 
 def divided(N: Any, n: Floats) -> Any:
@@ -175,11 +133,24 @@ def with_loops(P: Any, pairs: NDArray[np.int64], A: int) -> Any:
     return sparse.csr_array(P + loops)
 
 
+def estimate(belief: Belief, available: NDArray[np.bool_]) -> tuple[Any, Evidence]:
+    """p(.|s,a) of every pair, in the form of the evidence, and the evidence behind it.
+
+    A pair of which nothing is known stays where it is, as a terminal state does.
+    """
+    seen = belief.evidence()
+    n = np.where(belief.terminal[:, None], 0.0, seen.n)
+    P = divided(seen.N, n)
+    return with_loops(P, np.flatnonzero((n == 0) & available), available.shape[1]), seen
+
+
 def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
-    """The estimate as a model; a pair of which nothing is known stays and pays nothing."""
-    seen = evidence(belief)
-    P = divided(seen.N, seen.n)
-    P = with_loops(P, np.flatnonzero((seen.n == 0) & task.available), task.A)
+    """The estimate as a model; a pair of which nothing is known stays and pays nothing.
+
+    Where rewards are negative it pays the least of them: what was never tried must not look cheap.
+    """
+    P, seen = estimate(belief, task.available)
+    least = mean_rewards(seen, 0.0).min(initial=0.0)
     known = new_known(task.available, m, 1.0)
     review(known, belief.counts, belief.terminal)
-    return learned(P, mean_rewards(seen, 0.0), belief.counts, known, task)
+    return learned(P, mean_rewards(seen, least), belief.counts, known, task, seen.n > 0)

@@ -36,9 +36,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gim.inference.analogy import Inferred
 from gim.inference.base import Floats, Frame
-from gim.inference.held_out import ROUNDING, Judges, mean
+from gim.inference.held_out import ROUNDING, Judged, Judges, mean
 from gim.model.counts import Counts, dense, transitions
 
 MARGIN = 2.0  # standard errors added to the mean squared error
@@ -47,7 +46,7 @@ MARGIN = 2.0  # standard errors added to the mean squared error
 class Bounds:
     """The model, and how far it may be off in any direction."""
 
-    def __init__(self, counts: Counts, frame: Frame, found: Inferred | None, share: float) -> None:
+    def __init__(self, counts: Counts, frame: Frame, found: Judged | None, share: float) -> None:
         S, A = counts.n.shape
         self.playable = frame.available & ~frame.terminal[:, None]
         self.found, self.alpha = found, 1.0 - share

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gim.inference.base import Frame, Inference, Prior, no_prior
+from gim.inference.base import Frame, Inference, Prior, no_prior, prior_of
 from gim.model.completion.base import completions
 from gim.model.counts import Counts, new_known, review
 from gim.model.dynamics import complete
@@ -28,6 +28,8 @@ class ByCompletion(Inference):
     m: Annotated[int, Within(1), "visits that make a pair known"] = 40
     rho: Annotated[float, Within(0, 1), "share of known pairs from which to complete"] = 0.8
 
+    examples = ("", "m=2,rho=0.3")
+
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Complete, if enough is known; see `Inference`."""
         S, A = counts.n.shape
@@ -35,11 +37,10 @@ class ByCompletion(Inference):
         review(known, counts, frame.terminal)
         if known.pairs[0] < known.goal[0] or known.pairs[0] == frame.available.sum():
             return no_prior(S, A)
-        done = complete(
-            counts, known, self.completion, rewards="visited", rows="project", worth=np.inf, rng=rng
-        )
+        done = complete(counts, known, self.completion, "visited", "project", rng)
         if not done.completed.converged:
             return no_prior(S, A)
         inferred = frame.available & ~known.mask & ~done.blind[:, None]
         unseen = inferred & (counts.n == 0)
-        return Prior(done.P, inferred * np.float64(self.m), done.r, unseen * np.float64(self.m))
+        n0, r_n0 = (np.where(pairs, float(self.m), 0.0) for pairs in (inferred, unseen))
+        return prior_of(done.P, n0, r=done.r, r_n0=r_n0)

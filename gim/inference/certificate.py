@@ -21,10 +21,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.agent import Task
-from gim.inference.analogy import Analogy
+from gim.inference.analogy import Analogy, Inferred
 from gim.inference.base import Floats, Frame, inferences
 from gim.inference.bounds import Bounds, rewards_within
-from gim.inference.held_out import ROUNDING, Mask
+from gim.inference.cross_validation import CrossValidation
+from gim.inference.held_out import ROUNDING, Judged, Judges, Mask, Strata
 from gim.mdp import TabularMDP
 from gim.model.counts import DENSE_LIMIT, Counts
 from gim.model.rewards import most_to_come, reward_range
@@ -120,7 +121,8 @@ class Certificate:
         loss = "no useful bound" if self.loss_vacuous else f"at most {self.loss:.4g}"
         count, unmet = int(self.inferred.sum()), int(self.unmet.sum())
         if count == 0:
-            return f"every pair was met often enough to speak for itself; loss of the plan: {loss}"
+            enough = "every pair has enough visits of its own; nothing is inferred"
+            return f"{enough}; loss of the plan: {loss}"
         if self.candidate is None:
             return (
                 f"nothing is inferred; {unmet} pairs were never met, and nothing is known of them"
@@ -144,14 +146,14 @@ def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`.
         share: of the inferred pairs for which the bounds shall hold.
-        infer: a `gim.Analogy` or its word; the agent's own unless given, or the default one.
+        infer: a `gim.Analogy` or its spec string; the agent's own unless given, or the default one.
 
     Example:
         >>> import gim
         >>> run = gim.run("analogist", "shared_factors:S=20,A=20", episodes=500)
         >>> certificate = gim.certify(run)
-        >>> certificate.against(run.mdp).value >= certificate.share
-        True
+        >>> certificate.share
+        0.9
     """
     if not isinstance(share, int | float) or not 0 < share < 1:
         raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
@@ -169,18 +171,17 @@ def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
         raise ValueError(f"infer = {infer}: only gim.Analogy says how far it may be trusted")
     if task.prior is not None and not getattr(own, "reuses", False):
         raise ValueError(f"{run.agent} counts the visits of its prior as its own: no certificate")
-    belief = getattr(run.memory, "belief", run.memory)
-    ends = belief.terminal if hasattr(belief, "terminal") else belief.known.terminal
-    frame = Frame(task.available, ends, _rewards(run), task.prior)
+    belief = run.agent.belief(run.memory)
+    frame = Frame(task.available, belief.terminal, _rewards(run), task.prior)
     rng = np.random.default_rng([run.seed, int(belief.counts.n.sum())])  # leaves the run's alone
     return certified(belief.counts, frame, infer, task, float(share), rng)
 
 
 def certifiable(run: Any) -> bool:
     """Whether a run counts transitions, not too many, and knows the range of rewards."""
-    belief, task = getattr(run.memory, "belief", run.memory), run.task
+    belief, task = run.agent.belief(run.memory), run.task
     told = task.reward_range is not None or None not in _limits(run)
-    return hasattr(belief, "counts") and task.S * task.A * task.S <= DENSE_LIMIT and told
+    return belief is not None and task.S * task.A * task.S <= DENSE_LIMIT and told
 
 
 def _limits(run: Any) -> tuple[float | None, float | None]:
@@ -202,7 +203,7 @@ def certified(
     """The same from counts."""
     S, A, H = task.S, task.A, task.H
     found = infer.infer(counts, frame, rng)
-    bounds = Bounds(counts, frame, found, share)
+    bounds = Bounds(counts, frame, _judged(found, infer, rng), share)
     everywhere = math.log(6 * S * A * H / (1 - share))  # for L, for U and for the rewards
     low, high = rewards_within(counts, frame, everywhere)
     r = np.where(counts.n > 0, np.clip(counts.R / np.maximum(counts.n, 1), low, high), low)
@@ -241,6 +242,26 @@ def certified(
         upper=float(start @ U[0]),
         trivial=float(start @ V[0] - floor[0]),
     )
+
+
+def _judged(found: Inferred | None, infer: Analogy, rng: np.random.Generator) -> Judged | None:
+    """The winner with its judges, in dense tables."""
+    if found is None:
+        return None
+    split, data = found.split, found.split.data
+    N, shape = data.rows.toarray().reshape(*data.n.shape, -1), data.n.shape
+    judges = Judges.of(N, data.n)
+    twice = split.n >= 2
+    if not twice.any():
+        return None
+    q = found.rows.toarray().reshape(*shape, -1)
+    held, apart = q[judges.pairs], None
+    if found.candidate is not None:
+        held = split.rows(found.candidate).toarray()[twice]
+        by_state = CrossValidation(data, infer.folds, rng, by_state=True)
+        apart = by_state.rows(found.candidate).toarray()[twice]
+    n0 = found.n0 * (1.0 - found.doubt)
+    return Judged(q, n0, judges, held, Strata(data.n, judges), apart)
 
 
 def start_of(task: Task) -> Floats:

@@ -1,88 +1,155 @@
-"""The split of a candidate: it predicts whole pairs that it has not seen, fold by fold."""
+"""Cross-validation: what candidates say of whole pairs that they have not seen.
+
+Every pair that was met is held out, those met once included. A candidate that can leave out one
+pair at a time does (`Fitted.apart`); the others are fitted once for each of a few folds. What is
+kept of a prediction q is all that its judges need: its chances of the successors that were met, and
+the sum of its squares.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.inference.base import Floats
-from gim.inference.candidates import Candidate, Data, valid
-from gim.inference.held_out import Judges, Mask, mean
+from gim.inference.candidates import Candidate, Data, Fitted
 from gim.inference.racing import finalists
-from gim.model.projection import project_simplex
+from gim.inference.worth import HeldOut
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Answers(NamedTuple):
+    """What is predicted of each held-out pair by one who has not seen it."""
+
+    q: Floats  # [nnz] of each successor that was met
+    square: Floats  # [K] sum of the squares of the whole row
+    level: Ints  # [K] what kind of evidence it rests on
 
 
 class CrossValidation:
     """Counts in folds of held-out pairs.
 
     Args:
-        N, n: counts [S, A, S] and visits [S, A].
-        playable: [S, A].
-        folds: parts in which the judges are held out.
-        ridge: visits that shrinkage within a candidate is worth.
+        data: the counts.
+        folds: parts in which the pairs are held out.
         rng: draws the folds.
-        by_state: hold out all pairs of a state at once: what is said of states never met.
+        by_state: hold out all pairs of a state at once: what is said of states never left.
     """
 
     def __init__(
-        self,
-        N: Floats,
-        n: Floats,
-        playable: Mask,
-        folds: int,
-        ridge: float,
-        rng: np.random.Generator,
-        by_state: bool = False,
+        self, data: Data, folds: int, rng: np.random.Generator, by_state: bool = False
     ) -> None:
-        self.N, self.n, self.playable, self.ridge = N, n, playable, ridge
-        self.judges = Judges.of(N, n)
-        self.place = np.full(n.shape, -1)  # [S, A] the fold in which a pair is held out
+        self.data, self.folds = data, folds
+        self.pairs: Ints = np.flatnonzero(data.n.ravel() > 0)  # [K]
+        self.n: Floats = data.n.ravel()[self.pairs]  # [K]
+        rows = data.rows[self.pairs]
+        self.first, self.next, self.N = rows.indptr.astype(np.int64), rows.indices, rows.data
+        self.row: Ints = np.repeat(np.arange(self.pairs.size), np.diff(self.first))  # [nnz]
+        self._fitted: dict[str, Fitted] = {}
         if by_state:
-            self.place[:] = (rng.permutation(len(n)) % folds)[:, None]
+            self.fold = (rng.permutation(data.S) % folds)[self.pairs // data.A]
         else:
-            self.place[self.judges.pairs] = rng.permutation(len(self.judges.n)) % folds
-        self.fold: NDArray[np.int64] = self.place[self.judges.pairs]  # [K] of each judge
-        self.folds = folds
+            self.fold = rng.permutation(self.pairs.size) % folds
+
+    @property
+    def weights(self) -> Floats:
+        """In a mean over pairs: the noise of few visits counts less, many visits are alike."""
+        return self.n / (self.n + 4.0)
 
     @cached_property
     def parts(self) -> list[Data]:
         """The data without each fold; candidates share what they compute from them."""
-        return [self._data(self.place == k) for k in range(self.folds)]
+        return [self._without(k) for k in range(self.folds)]
 
-    def held(self, known: Mapping[str, Candidate]) -> dict[str, Floats]:
-        """What each candidate says of each judge without its fold, [K, S], if it may be the best.
+    def race(self, known: list[Candidate]) -> dict[str, Answers]:
+        """What each candidate says of each pair, if it may be the best.
 
         After the first fold only those go on that are not clearly behind.
         """
-        first = {name: self._answer(predict, 0) for name, predict in known.items()}
+        alone = [each for each in known if each.leaves_one_out]
+        said = {str(each): self.one_out(each) for each in alone}
+        known = [each for each in known if not each.leaves_one_out]
         here = self.fold == 0
-        judges = Judges(self.judges.pairs & (self.place == 0), *(x[here] for x in self.judges[1:]))
-        errors = {name: judges.distances(q) for name, q in first.items()}
-        last = finalists(errors, judges.weights)
-        return {name: self.answers(known[name], first[name]) for name in last}
+        first = {str(each): self._fold_answers(each, 0) for each in known}
+        errors = {name: self.errors(said)[here] for name, said in first.items()}
+        last = finalists(errors, self.weights[here]) if here.any() else list(first)
+        by_name = {str(each): each for each in known}
+        return said | {name: self.answers(by_name[name], first[name]) for name in last}
 
-    def answers(self, predict: Candidate, first: Floats | None = None) -> Floats:
-        """What a candidate says of each judge without its fold, [K, S]; `first`: of fold 0."""
-        q = np.empty(self.judges.N.shape)
+    def one_out(self, candidate: Candidate) -> Answers:
+        """What a candidate that can leave out one pair at a time says of each."""
+        fitted = self.fitted(candidate)
+        rows = fitted.apart(self.pairs)
+        assert rows is not None
+        return self.read(rows, fitted.levels(self.pairs))
+
+    def fitted(self, candidate: Candidate) -> Fitted:
+        """The candidate, fitted to all data, once."""
+        if str(candidate) not in self._fitted:
+            self._fitted[str(candidate)] = candidate.fit(self.data)
+        return self._fitted[str(candidate)]
+
+    def answers(self, candidate: Candidate, first: Answers | None = None) -> Answers:
+        """What a candidate says of each pair without its fold; `first`: what of fold 0."""
+        total = first if first is not None else self._fold_answers(candidate, 0)
+        for k in range(1, self.folds):
+            more = self._fold_answers(candidate, k)
+            total = Answers(total.q + more.q, total.square + more.square, total.level + more.level)
+        return total
+
+    def read(self, rows: sparse.csr_array, level: Ints, which: Ints | None = None) -> Answers:
+        """What rows [pairs, S] say of held-out pairs (of `which`, places in `pairs`)."""
+        which = np.arange(self.pairs.size) if which is None else which
+        q, square = np.zeros(self.N.size), np.zeros(self.pairs.size)
+        levels = np.zeros(self.pairs.size, np.int64)
+        if which.size:
+            place = np.zeros(self.pairs.size, np.int64)
+            place[which] = np.arange(which.size)
+            mine = np.isin(self.row, which)
+            q[mine] = _entries(rows, place[self.row[mine]], self.next[mine])
+            square[which] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            levels[which] = level
+        return Answers(q, square, levels)
+
+    def errors(self, said: Answers) -> Floats:
+        """||p_hat - q||^2 of each pair less ||p_hat||^2, which is the same for all who predict."""
+        hits = np.bincount(self.row, self.N * said.q, self.pairs.size) / self.n
+        return said.square - 2.0 * hits
+
+    def held(self, said: Answers) -> HeldOut:
+        """The pairs with what was predicted of them."""
+        return HeldOut(self.pairs, self.first, self.N, said.q)
+
+    def rows(self, candidate: Candidate) -> sparse.csr_array:
+        """What a candidate says of each pair without its fold, whole rows [K, S]."""
+        order, parts = [], []
         for k in range(self.folds):
-            known = k == 0 and first is not None
-            q[self.fold == k] = first if known else self._answer(predict, k)
-        return q
+            which = np.flatnonzero(self.fold == k)
+            order.append(which)
+            parts.append(candidate.fit(self.parts[k]).rows(self.pairs[which]))
+        return sparse.csr_array(
+            sparse.vstack(parts, format="csr")[np.argsort(np.concatenate(order))]
+        )
 
-    def everything(self, predict: Candidate) -> Floats:
-        """What it says of every pair, given all data: [S, A, S]."""
-        return valid(predict(self._data(np.zeros(self.n.shape, bool))), self.playable)
+    def _fold_answers(self, candidate: Candidate, k: int) -> Answers:
+        which = np.flatnonzero(self.fold == k)
+        fitted = candidate.fit(self.parts[k])
+        pairs = self.pairs[which]
+        return self.read(fitted.rows(pairs), fitted.levels(pairs), which)
 
-    def score(self, errors: Floats) -> tuple[float, float]:
-        """Mean of the judges' squared errors [K] and its standard error."""
-        return mean(errors, self.judges.weights)
+    def _without(self, k: int) -> Data:
+        out = np.zeros(self.data.n.size, bool)
+        out[self.pairs[self.fold == k]] = True
+        return self.data.without(out.reshape(self.data.n.shape))
 
-    def _answer(self, predict: Candidate, k: int) -> Floats:
-        """What a candidate says of the judges of a fold, [.., S]."""
-        return project_simplex(predict(self.parts[k], self.judges.pairs & (self.place == k)))
 
-    def _data(self, out: Mask) -> Data:
-        return Data(self.N, np.where(out, 0.0, self.n), self.playable, self.ridge)
+def _entries(rows: Any, row: Ints, column: Ints) -> Floats:
+    """The entries of CSR rows at these places."""
+    if not row.size:
+        return np.zeros(0)
+    return np.asarray(rows[row, column]).ravel().astype(np.float64)

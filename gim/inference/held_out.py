@@ -110,3 +110,14 @@ class Strata:
         index = np.searchsorted(np.unique(self.of_judges), self.of_pairs)
         index = np.minimum(index, len(means) - 1)
         return means[index], errors[index]
+
+
+class Judged(NamedTuple):
+    """A prediction and its judges: held-out pairs that were met twice at least."""
+
+    q: Floats  # [S, A, S]
+    n0: Floats  # [S, A]
+    judges: Judges
+    held: Floats  # [K, S] what was said of each judge without having seen it
+    strata: Strata
+    apart: Floats | None  # [K, S] the same without any pair of its state

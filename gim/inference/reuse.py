@@ -1,68 +1,90 @@
 """Reuse: a model learned elsewhere as a candidate, trusted as far as pairs met here bear it out.
 
-The model has not seen the pairs of this task, so every pair met twice judges it. If the task has
-changed in part, it may hold for some states or actions only: `spliced` takes it there, and the best
-candidate of this task elsewhere. Which is better for a state is decided by the judges of that state
+The model has not seen the pairs of this task, so every pair that was met judges it. If the task has
+changed in part, it may hold for some states or actions only: it is then taken there, and the best
+candidate of this task elsewhere. Which is better for a state is decided by the pairs of that state
 (for a held-out pair by those of the other folds, so that its own counts have no say).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.inference.base import Floats
-from gim.inference.cross_validation import CrossValidation
+from gim.inference.cross_validation import Answers, CrossValidation
 from gim.model.learned import LearnedModel
 
-STATES, ACTIONS = 0, 1
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 MODEL = "model"
-PARTS = {"model by state": STATES, "model by action": ACTIONS}
+PARTS = ("state", "action")
+
+Offer = tuple[str, Answers, sparse.csr_array]
 
 
-class Said(NamedTuple):
-    """What is predicted: by a candidate, by a model, or put together from two."""
+def offers(
+    model: LearnedModel, split: CrossValidation, own: Answers, rows: sparse.csr_array
+) -> Iterator[Offer]:
+    """The model as a whole, and put together with this task's own candidate in two ways.
 
-    held: Floats  # [K, S] of the judges, each without its own fold
-    q: Floats  # [S, A, S] of every pair
+    Of pairs that it does not have, or knows nothing of, the own candidate speaks: where it was
+    never told anything a model has a way back to the same state.
 
-
-def of_model(model: LearnedModel, split: CrossValidation, other: Said) -> Said:
-    """What the model says; of pairs that it does not have, or knows nothing of, what another says.
-
-    Where it was never told anything a model has a way back to the same state.
+    Args:
+        model: learned elsewhere, of the same states and actions.
+        split: the held-out pairs.
+        own: what this task's own candidate says of them.
+        rows: and of every pair [S*A, S].
     """
-    P = model.to_dense().transitions
-    stays = np.einsum("sas->sa", P) == 1.0
-    silent = ~model.available | ((model.visits == 0) & stays)
-    held = np.where(silent[split.judges.pairs][:, None], other.held, P[split.judges.pairs])
-    q = np.where(silent[:, :, None], other.q, P)
-    return Said(held, q * split.playable[:, :, None])
+    theirs = model.rows()
+    A = split.data.A
+    of_pair = np.arange(theirs.shape[0])
+    stays = np.asarray(theirs[of_pair, of_pair // A]).ravel() == 1.0
+    silent = ~model.available.ravel() | ((model.visits.ravel() == 0) & stays)
+    said = split.read(theirs[split.pairs], np.zeros(split.pairs.size, np.int64))
+    said = _mixed(split, ~silent[split.pairs], said, own)
+    theirs = picked(~silent, theirs, rows)
+    yield MODEL, said, theirs
+    gain = split.weights * (split.errors(own) - split.errors(said))
+    for name in PARTS:
+        of = (split.pairs // A) if name == "state" else (split.pairs % A)
+        of_all = (of_pair // A) if name == "state" else (of_pair % A)
+        size = split.data.S if name == "state" else A
+        take = np.zeros(split.pairs.size, bool)
+        for k in range(split.folds):
+            rest = split.fold != k
+            take |= ~rest & _better(of[rest], gain[rest], size)[of]
+        everywhere = _better(of, gain, size)[of_all]
+        yield f"{MODEL} by {name}", _mixed(split, take, said, own), picked(everywhere, theirs, rows)
 
 
-def spliced(model: Said, other: Said, split: CrossValidation, axis: int) -> Said:
-    """The model where its judges find it the better one, by state or by action; the other else.
-
-    Where there are no judges, all judges together decide.
-    """
-    judges, fold = split.judges, split.fold
-    part = np.nonzero(judges.pairs)[axis]  # [K] the state (or action) of each judge
-    size = judges.pairs.shape[axis]
-    gain = judges.weights * (judges.distances(other.held) - judges.distances(model.held))
-    held = other.held.copy()
-    for k in np.unique(fold):
-        rest, here = fold != k, fold == k
-        take = _better(part[rest], gain[rest], size)[part] & here
-        held[take] = model.held[take]
-    everywhere = _better(part, gain, size)
-    pick = everywhere[:, None, None] if axis == STATES else everywhere[None, :, None]
-    return Said(held, np.where(pick, model.q, other.q))
+def _mixed(
+    split: CrossValidation, take: NDArray[np.bool_], one: Answers, other: Answers
+) -> Answers:
+    """The answers of one for these pairs [K], of the other else."""
+    return Answers(
+        np.where(take[split.row], one.q, other.q),
+        np.where(take, one.square, other.square),
+        other.level,
+    )
 
 
-def _better(part: NDArray[np.int64], gain: Floats, size: int) -> NDArray[np.bool_]:
-    """Whether the model is better, by part [size]."""
+def picked(
+    take: NDArray[np.bool_], one: sparse.csr_array, other: sparse.csr_array
+) -> sparse.csr_array:
+    """The rows of one where `take` [rows], of the other else."""
+    keep = sparse.diags_array(take.astype(np.float64))
+    rest = sparse.diags_array((~take).astype(np.float64))
+    mixed = sparse.csr_array(keep @ one + rest @ other)
+    mixed.eliminate_zeros()
+    return mixed
+
+
+def _better(part: Ints, gain: Floats, size: int) -> NDArray[np.bool_]:
+    """Whether the model is better, by part [size]; where none judges, all together decide."""
     total = np.bincount(part, gain, size)
     silent = np.bincount(part, minlength=size) == 0
     return np.where(silent, gain.sum() > 0, total > 0)

@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gim.model.completion.base import Completed, Completion
 from gim.model.counts import Counts, Known, dense, empirical
@@ -22,36 +21,33 @@ from gim.model.projection import project_simplex
 Floats = NDArray[np.float64]
 
 
-class Dynamics(NamedTuple):
+class CompletedDynamics(NamedTuple):
     """Completed dynamics of every pair."""
 
     P: Floats  # [S, A, S]
     r: Floats  # [S, A]
     completed: Completed  # what the method said of the transition matrices
     blind: NDArray[np.bool_]  # [S] states without a known action
+    paid: NDArray[np.bool_]  # [S, A] whose rewards were data for the completion
 
 
 def complete(
     counts: Counts,
     known: Known,
     completion: Completion,
-    rewards: str,
+    reward_data: str,
     rows: str,
-    worth: float | None,
     rng: np.random.Generator,
-) -> Dynamics:
+) -> CompletedDynamics:
     """Alg. 2, lines 15 to 18: MatComp on all dynamic matrices.
 
     Args:
         counts, known: what was seen, and which pairs are known.
         completion: the method.
-        rewards: which entries of the reward matrix are data: those of "known" pairs (the paper),
-            of all "visited" ones, or "all", where a reward never seen counts as a seen zero (the
-            published code).
+        reward_data: which entries of the reward matrix are data: those of "known" pairs (the
+            paper), of all "visited" ones, or "all", where a reward never seen counts as a seen
+            zero (the published code).
         rows: "project" each row on the simplex, or "clip" it at 0 only (the published code).
-        worth: the visits that a completed row is worth beside those of its pair, where that is
-            not known; known pairs keep their own estimates. None: the completed rows stand for
-            all pairs (the paper).
         rng: for the method.
     """
     S = len(known.rho_known)
@@ -66,16 +62,13 @@ def complete(
     if P is None:
         P = project_simplex(np.ascontiguousarray(np.moveaxis(done.matrices, 0, 2)))
         P[blind] = _fallback(counts, mask, p_hat)[blind]
-    seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[rewards]
+    seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[reward_data]
     scale = 1.0 if rows == "clip" else max(np.abs(r_hat[seen]).max(initial=0.0), 1e-300)
     r = scale * completion((r_hat * seen / scale)[None], seen.astype(np.float64), rng).matrices[0]
-    if worth is not None:
-        own = np.where(mask, 1.0, counts.n / np.maximum(counts.n + worth, 1e-300))[:, :, None]
-        P, r = own * p_hat + (1 - own) * P, np.where(seen, r_hat, r)
     ends = known.terminal
     P[ends], r[ends] = np.eye(S)[ends][:, None, :], 0.0
     P[~known.available], r[~known.available] = 0.0, 0.0
-    return Dynamics(P, r, done, blind)
+    return CompletedDynamics(P, r, done, blind, seen)
 
 
 def _fallback(counts: Counts, mask: NDArray[np.bool_], p_hat: Floats) -> Floats:
@@ -84,22 +77,18 @@ def _fallback(counts: Counts, mask: NDArray[np.bool_], p_hat: Floats) -> Floats:
     return np.where(counts.n[:, :, None] > 0, p_hat, mean)
 
 
-def filled(counts: Counts, known: Known) -> tuple[Any, Floats]:
-    """The empirical model as a valid one: a pair never met stays where it is and pays nothing."""
-    P, r = empirical(counts)
-    S, A = counts.n.shape
-    loops = np.flatnonzero((counts.n == 0) & known.available)
-    if isinstance(P, np.ndarray):
-        P.reshape(S * A, S)[loops, loops // A] = 1.0
-        return P, r
-    self_loops = sparse.csr_array((np.ones(loops.size), (loops, loops // A)), shape=P.shape)
-    return sparse.csr_array(P + self_loops), r
-
-
-def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> LearnedModel:
+def learned(
+    P: Any,
+    r: Floats,
+    counts: Counts,
+    known: Known,
+    task: Any,
+    supported: NDArray[np.bool_] | None = None,
+) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
     `task` is what the agent was told (`gim.agent.Task`); start and labels are the world's own.
+    `supported` are the pairs [S, A] of which something was seen or inferred, where that is known.
     """
     truth = task.truth
     if isinstance(P, np.ndarray) and not np.allclose(P.sum(axis=2)[known.available], 1):
@@ -115,7 +104,10 @@ def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> Learn
         available=known.available,
         state_labels=truth.state_labels if truth is not None else None,
         action_labels=truth.action_labels if truth is not None else None,
+        variables=task.variables,
+        action_variables=task.action_variables,
         name=f"model of {truth.name}" if truth is not None else "model",
         visits=counts.n,
         known=known.mask,
+        supported=supported,
     )

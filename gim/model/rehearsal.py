@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.model.completion.base import Completion
-from gim.model.counts import Counts, Known, new_counts, new_known, review
+from gim.model.counts import Counts, Known, empirical, new_counts, new_known, review
 from gim.model.dynamics import complete
 
 HARM = 0.05  # a gap that calls for a warning
@@ -116,8 +116,9 @@ def _completed(
     review(known, counts, mdp.terminal)
     if known.mask.all():
         return counts.next.reshape(mdp.S, mdp.A, mdp.S) / m, mdp.rewards
-    done = complete(counts, known, completion, "visited", "project", np.inf, rng)
-    return done.P, done.r
+    done = complete(counts, known, completion, "visited", "project", rng)
+    P, r = empirical(counts)
+    return np.where(known.mask[:, :, None], P, done.P), np.where(done.paid, r, done.r)
 
 
 def _gap(mdp: TabularMDP, P: np.ndarray, r: np.ndarray) -> float:

@@ -1,0 +1,120 @@
+"""What is predicted of each pair: sparse rows, the visits they are worth, and where they may fail.
+
+A prediction of p(.|s,a) names a handful of successors in a structured world and many in a dense
+one; rows are sparse in both, so that a prior costs what it says. Data decide how far it counts at a
+pair (`gim.inference.evidence`): `n0` is what the prediction is worth if it holds there, `doubt` the
+chance that it does not. Rewards likewise.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+class Prior(NamedTuple):
+    """A prediction for every pair; of size 0 for an agent that never infers."""
+
+    q: Floats  # [nnz] predicted p(s'|s,a), pair by pair; a row sums to 1 where n0 > 0
+    next: Ints  # [nnz] the s' that they speak of, rising within a pair
+    first: Ints  # [S*A + 1] where the successors of each pair s*A + a begin
+    n0: Floats  # [S, A] visits that the prediction is worth; 0: none is made; inf: it replaces data
+    doubt: Floats  # [S, A] chance that it does not hold at this pair
+    leak: Floats  # [S, A] share of the prediction that goes to any state at all, where it is judged
+    r_next: (
+        Floats  # [nnz] predicted r(s,a,s') of the successors, or [0]: r(s,a) is all that is said
+    )
+    r: Floats  # [S, A] predicted r(s,a)
+    r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
+    r_doubt: Floats  # [S, A] chance that it does not hold at this pair
+    r_noise: Floats  # [S, A] variance of single rewards under the prediction
+
+    @property
+    def speaks(self) -> bool:
+        """Whether anything at all is predicted."""
+        return bool(self.n0.any() or self.r_n0.any())
+
+    def rows(self) -> sparse.csr_array:
+        """The predictions as CSR of S*A rows, sharing memory."""
+        S, A = self.n0.shape
+        return sparse.csr_array((self.q, self.next, self.first), shape=(S * A, S))
+
+
+def no_prior(S: int, A: int) -> Prior:
+    """Nothing is predicted."""
+    first = np.zeros(S * A + 1 if S * A else 0, np.int64)
+    n0, doubt, leak, *rewards = (np.zeros((S, A)) for _ in range(7))
+    nothing = np.zeros(0)
+    return Prior(nothing, np.zeros(0, np.int64), first, n0, doubt, leak, np.zeros(0), *rewards)
+
+
+def prior_of(q: Any, n0: Floats, **more: Floats) -> Prior:
+    """A prior from predictions [S, A, S], or CSR of S*A rows; what is not given is 0.
+
+    Args:
+        q: the predicted p(.|s,a); rows of pairs with n0 = 0 are left out. CSR rows are in order.
+        n0: [S, A] visits that each prediction is worth.
+        more: further fields of `Prior`: [S, A] each, but `r_next`, which is aligned with CSR rows.
+
+    Example:
+        >>> prior = prior_of(np.full((2, 1, 2), 0.5), n0=np.array([[3.0], [0.0]]))
+        >>> prior.first.tolist(), prior.q.tolist()
+        ([0, 2, 2], [0.5, 0.5])
+    """
+    S, A = n0.shape
+    rows = q if sparse.issparse(q) else sparse.csr_array(np.asarray(q).reshape(S * A, -1))
+    if rows.shape != (S * A, S):
+        raise ValueError(f"the prior's q has shape {np.shape(q)}, not {(S, A, S)}")
+    sizes = np.where(n0.ravel() > 0, np.diff(rows.indptr), 0)
+    kept = np.repeat(n0.ravel() > 0, np.diff(rows.indptr))
+    if "r_next" in more:
+        more["r_next"] = more["r_next"][kept]
+    return no_prior(S, A)._replace(
+        q=np.asarray(rows.data[kept], np.float64),
+        next=rows.indices[kept].astype(np.int64),
+        first=np.append(0, np.cumsum(sizes)),
+        n0=n0,
+        **more,
+    )
+
+
+def check_prior(prior: Prior, S: int, A: int) -> None:
+    """Refuse a prior that is none: shapes, signs, order, sums."""
+    expected = {"q": (prior.next.size,), "next": (prior.next.size,), "first": (S * A + 1,)}
+    expected["r_next"] = (prior.next.size if prior.r_next.size else 0,)
+    for name, value in zip(Prior._fields, prior, strict=True):
+        shape = expected.get(name, (S, A))
+        if np.shape(value) != shape:
+            raise ValueError(f"the prior's {name} has shape {np.shape(value)}, not {shape}")
+        if np.isnan(value).any() or (
+            name not in ("r", "r_next") and np.min(value, initial=0.0) < 0
+        ):
+            raise ValueError(f"the prior's {name} has entries that are negative or not a number")
+        if name not in ("n0", "r_n0") and not np.isfinite(value).all():
+            raise ValueError(f"the prior's {name} has entries that are not finite")
+    for name in ("doubt", "leak", "r_doubt"):
+        if np.max(getattr(prior, name), initial=0.0) > 1:
+            raise ValueError(f"the prior's {name} has entries above 1: it is a share")
+    sizes = np.diff(prior.first)
+    ordered = prior.first[0] == 0 and (sizes >= 0).all() and prior.first[-1] == prior.next.size
+    if not ordered or (prior.next.size and not 0 <= prior.next.min() <= prior.next.max() < S):
+        raise ValueError(
+            "the prior's first and next do not name successors: see gim.inference.Prior"
+        )
+    pair = np.repeat(np.arange(S * A), sizes)
+    if ((np.diff(prior.next) <= 0) & (np.diff(pair) == 0)).any():
+        raise ValueError("the prior's next must rise within each pair, no state twice")
+    sums = np.bincount(pair, prior.q, S * A)
+    off = np.abs(sums - 1) * (prior.n0.ravel() > 0)
+    if (off > 1e-6).any():
+        s, a = divmod(int(off.argmax()), A)
+        raise ValueError(
+            f"the prior's q[{s}, {a}] sums to {sums[s * A + a]:.6g}, not 1: normalise it, or "
+            f"set n0[{s}, {a}] to 0"
+        )
