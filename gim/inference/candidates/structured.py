@@ -31,7 +31,8 @@ class Explained(Fitted):
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         blocks = getattr(structure, "blocks", ())
-        self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
+        if not getattr(structure, "read", False):  # else they speak of variables that only it knows
+            self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""
