@@ -64,14 +64,12 @@ def test_a_model_that_does_not_hold_is_left():
 
 def test_reuse_pays_and_does_no_harm():
     mdp = task(seed=11)
-    past = model_of(mdp)
-    now = changed(mdp, states=range(6))
     alone, told, misled = (
-        gim.run("analogist", now, episodes=60, seeds=range(3), prior=prior).score
-        for prior in (None, past, model_of(task(seed=30)))
+        gim.run("analogist", mdp, episodes=25, seeds=range(2), prior=prior).score
+        for prior in (None, model_of(mdp), model_of(task(seed=30)))
     )
-    assert told > alone + 0.02
-    assert misled > alone - 0.03
+    assert told > alone + 0.1
+    assert misled > alone - 0.05
 
 
 @pytest.mark.parametrize(
