@@ -171,7 +171,7 @@ class TabularMDP:
 
     def policy_return(self, policy: ArrayLike) -> float:
         """Expected reward of a whole episode under a policy."""
-        return float(self.start @ self.value(policy)[0])
+        return float(self.start @ planning.first_values(self, policy))
 
     def average_reward(self, policy: ArrayLike) -> float:
         """V of the paper: the expected average reward over the horizon."""
@@ -179,7 +179,7 @@ class TabularMDP:
 
     @cached_property
     def _optimal_return(self) -> float:
-        return float(self.start @ planning.backward_induction(self).v[0])
+        return float(self.start @ planning.optimal_values(self))
 
     def optimal_return(self) -> float:
         """Expected reward of an episode under the best time-dependent policy."""
