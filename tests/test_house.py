@@ -28,6 +28,7 @@ LEVELS = [
         "params",
         "plugins",
         "reports",
+        "tables",
     ],
     ["names", "planning", "reports", "registry", "rendering", "sampling", "source", "terminal"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
