@@ -12,11 +12,14 @@
 | `sample_complexity` | Definition 2; see `gim.experiments.sample_complexity` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
 | `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
-| `inferred` | pairs met no more often than their prediction is worth (`gim.certify`) |
-| `coverage`, `vacuous` | share of their bounds on abs((p - p~).V) that hold; that say nothing |
-| `coverage_l1`, `vacuous_l1` | the same for the bounds on the L1 distance |
-| `unmet`, `vacuous_unmet` | those that were never met, and the share of their bounds on values |
-| `loss_bound`, `loss` | the most that the model's plan loses, what it loses; over the optimum |
+| `inferred`, `unmet` | pairs met no more often than their prediction is worth; those never met |
+| `unbounded`, `unbounded_unmet` | share of them for which a credible certificate gives no bound |
+| `coverage`, `coverage_unmet` | share of the bounds on abs((p - p~).V) that hold, nominal .9 |
+| `coverage_l1`, `coverage_unmet_l1` | the same for the bounds on the L1 distance |
+| `tightness` | median of the bounds on abs((p - p~).V) over the errors |
+| `loss_bound`, `loss` | the most that the best policy loses, nominal .95; what it loses; shares |
+| `loss_kept`, `return_kept` | whether it loses no more; whether it earns what was stated |
+| `guaranteed_...` | the same of a guaranteed certificate |
 | `peak_memory_mb` | largest resident memory of the process during the trial |
 
 A run whose exploration never ends has `explored` false and `total_eps` NaN: it is counted as not
@@ -63,17 +66,20 @@ MEASURES = (
     "H",
     "notes",
 )
-CERTIFIED = (
-    "inferred",
+BOUNDS = (
+    "unbounded",
+    "unbounded_unmet",
     "coverage",
-    "vacuous",
+    "coverage_unmet",
     "coverage_l1",
-    "vacuous_l1",
-    "unmet",
-    "vacuous_unmet",
+    "coverage_unmet_l1",
+    "tightness",
     "loss_bound",
-    "loss",
+    "loss_kept",
+    "return_kept",
 )
+CERTIFIED = ("inferred", "unmet", "loss", *BOUNDS, *(f"guaranteed_{name}" for name in BOUNDS))
+OF_PAIRS, OF_RETURNS = 0.9, 0.95  # nominal shares of certificates
 TIMES = (
     "seconds_interacting",
     "seconds_completing",
@@ -120,24 +126,43 @@ def measures(run: Run) -> dict[str, Any]:
 
 
 def certificate(run: Run) -> dict[str, float]:
-    """How the certificate of an agent that learns by analogy does; NaN for all others."""
+    """How the certificates of an agent that learns by analogy do; NaN for all others."""
     by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
     if run.mdp is None or not by_analogy or not certifiable(run):
         return dict.fromkeys(CERTIFIED, math.nan)
-    found = certify(run)
-    true, best = found.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
     values = {
-        "inferred": true.inferred,
-        "coverage": true.value,
-        "vacuous": found.vacuous,
-        "coverage_l1": true.l1,
-        "vacuous_l1": found.l1_vacuous,
-        "unmet": found.unmet.sum(),
-        "vacuous_unmet": found.unmet_vacuous,
-        "loss_bound": found.loss / best,
-        "loss": true.loss / best,
+        prefix + name: value
+        for prefix, kind in (("", "credible"), ("guaranteed_", "guaranteed"))
+        for name, value in bounds_of(run, kind).items()
     }
-    return {name: float(values[name]) for name in CERTIFIED}
+    return {name: values[name] for name in CERTIFIED}
+
+
+def bounds_of(run: Run, kind: str) -> dict[str, float]:
+    """What a kind of certificate says of a run, beside the truth."""
+    assert run.mdp is not None
+    pairs, returns = certify(run, OF_PAIRS, kind), certify(run, OF_RETURNS, kind)
+    true, best = pairs.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
+    room = 1e-9 * (1.0 + abs(true.returns))
+    return {
+        "inferred": float(pairs.inferred.sum()),
+        "unmet": float(pairs.unmet.sum()),
+        "unbounded": _share(pairs.unbounded[pairs.inferred]),
+        "unbounded_unmet": _share(pairs.unbounded[pairs.unmet]),
+        "coverage": true.value,
+        "coverage_unmet": true.unmet_value,
+        "coverage_l1": true.l1,
+        "coverage_unmet_l1": true.unmet_l1,
+        "tightness": true.tightness,
+        "loss_bound": returns.loss / best,
+        "loss": true.loss / best,
+        "loss_kept": float(true.loss <= returns.loss + room),
+        "return_kept": float(returns.earns[0] - room <= true.returns <= returns.earns[1] + room),
+    }
+
+
+def _share(found: NDArray[np.bool_]) -> float:
+    return float(found.mean()) if found.size else math.nan
 
 
 def times(run: Run) -> dict[str, float]:

@@ -21,6 +21,7 @@ from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_
 from gim.inference.candidates import Candidate, Data, suited
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
+from gim.inference.prior import with_judges
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
 from gim.inference.worth import Worth, strata_of, worth_of
@@ -70,7 +71,8 @@ class Analogy(Inference):
         if found is None:
             return no_prior(*counts.n.shape)._replace(**rewards)
         leak = np.full(found.n0.shape, found.worth.leak)
-        return prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
+        prior = prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
+        return with_judges(prior, split.pairs[split.judges], cut(found.said.rows, TAIL))
 
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""

@@ -1,0 +1,12 @@
+"""Certificates: what a policy earns and loses at the most, and how far a learned model is off."""
+
+from gim.inference.certificate.certificate import (
+    Certificate,
+    Coverage,
+    Learned,
+    certifiable,
+    certified,
+    certify,
+)
+
+__all__ = ["Certificate", "Coverage", "Learned", "certifiable", "certified", "certify"]

@@ -1,0 +1,275 @@
+"""Certificates: what a policy earns and loses, and how far a learned model is off, pair by pair.
+
+They rest on what an agent itself believes, its counts and its prior, and on the plan made on that.
+There are two kinds. A *credible* one draws models from the belief and plans each
+(`credible`): it holds if the world is as likely as any of these. A *guaranteed* one
+rests on inequalities (`guaranteed`): it asks for less and says less.
+
+A pair counts as inferred if it was met no more often than its prediction is worth. What is like no
+pair that could judge the predictions gets no bound: pairs of states, and of actions, in which
+hardly any pair was met, or in which predictions fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gim.agent import Task
+from gim.inference.belief import Belief
+from gim.inference.certificate.credible import credible
+from gim.inference.certificate.facts import Bools, Floats, Ints, facts_of
+from gim.inference.certificate.guaranteed import guaranteed
+from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.model.rewards import most_to_come, reward_range
+
+KINDS = ("credible", "guaranteed")
+LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
+ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+
+
+class Learned(Protocol):
+    """What can be certified, besides runs: a belief and the task that it is about."""
+
+    @property
+    def belief(self) -> Belief:
+        """What was seen and inferred."""
+
+    @property
+    def task(self) -> Task:
+        """Sizes, horizon, available pairs, the range of rewards."""
+
+
+class Coverage(NamedTuple):
+    """How a certificate does; shares are of the inferred pairs that have a bound (and of steps)."""
+
+    inferred: int  # pairs that have one
+    value: float  # share whose |(p - p~).V| is within its bound
+    l1: float  # share whose ||p - p~||_1 is
+    unmet: int  # those of them that were never met
+    unmet_value: float  # share of these whose |(p - p~).V| is within its bound
+    unmet_l1: float  # share of these whose ||p - p~||_1 is
+    tightness: float  # median of the bounds on |(p - p~).V| over the errors
+    returns: float  # what the policy really earns
+    loss: float  # what it really loses of the optimal return
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a policy earns and loses, and how far the model behind it is off; see `gim.certify`.
+
+    Attributes:
+        kind: "credible" or "guaranteed".
+        share: the probability with which each statement on returns holds, and the share of the
+            inferred pairs for which each kind of bound does.
+        policy: [H, S] the plan on what was learned.
+        model: what was learned, p~.
+        V: [H + 1, S] the values that the model's plan expects.
+        inferred: [S, A] pairs met no more often than their prediction is worth.
+        unmet: [S, A] those of them that were never met.
+        unbounded: [S, A] inferred pairs for which no bound is given.
+        judged: pairs that could judge the predictions.
+        value: [H - 1, S, A] bounds on |(p - p~).V_{h+1}|; the span of V_{h+1} where there is none.
+        l1: [S, A] bounds on ||p - p~||_1; 2 where there is none.
+        expected: what the plan expects to earn in an episode.
+        lower: the least that it earns.
+        upper: the most that any policy earns, and so this one.
+        earns: bounds on what this one does; the first is `lower`.
+        loss: the most that it loses of what the best policy earns.
+        trivial: what the plan expects above the least possible return: it may always lose that.
+    """
+
+    kind: str
+    share: float
+    policy: Ints
+    model: LearnedModel
+    V: Floats
+    inferred: Bools
+    unmet: Bools
+    unbounded: Bools
+    judged: int
+    value: Floats
+    l1: Floats
+    expected: float
+    lower: float
+    upper: float
+    earns: tuple[float, float]
+    loss: float
+    trivial: float
+
+    @property
+    def useless(self) -> bool:
+        """Whether the plan may lose all that it expects, for all that is known."""
+        return self.loss >= self.trivial * (1 - ROUNDING)
+
+    def against(self, truth: TabularMDP) -> Coverage:
+        """Compare with the truth: how often the bounds hold."""
+        if self.l1.shape != (truth.S, truth.A):
+            raise ValueError(f"the truth has {truth.S} states and {truth.A} actions: not the same")
+        playable = truth.available & ~truth.terminal[:, None]
+        pairs = self.inferred & playable & ~self.unbounded
+        off = truth.rows() - self.model.rows()
+        errors = np.abs(off @ self.V[1:-1].T).T.reshape(-1, truth.S, truth.A)
+        value = errors <= self.value + ROUNDING * (1 + np.abs(self.V).max())
+        l1 = np.asarray(abs(off).sum(axis=1)).reshape(truth.S, truth.A) <= self.l1 + ROUNDING
+        some = errors[:, pairs] > ROUNDING * (1 + np.abs(self.V).max())
+        earned = truth.policy_return(self.policy)
+        unmet = pairs & self.unmet
+        return Coverage(
+            inferred=int(pairs.sum()),
+            value=_mean(value[:, pairs]),
+            l1=_mean(l1[pairs]),
+            unmet=int(unmet.sum()),
+            unmet_value=_mean(value[:, unmet]),
+            unmet_l1=_mean(l1[unmet]),
+            tightness=_median(self.value[:, pairs][some] / errors[:, pairs][some]),
+            returns=earned,
+            loss=truth.optimal_return() - earned,
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a person can act on: of the policy, of what was inferred."""
+        return self._of_returns(), self._of_pairs()
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences)
+
+    def _of_returns(self) -> str:
+        text = f"the policy expects {_figure(self.expected)} an episode"
+        if self.useless:
+            return f"{text}; there is no useful bound ({self.kind}, {_percent(self.share)})"
+        how = "with probability" if self.kind == "credible" else "with a guaranteed probability of"
+        low, high = (_figure(x) for x in self.earns)
+        part = f" ({_percent(self.loss / abs(self.expected))})" if self.expected else ""
+        return (
+            f"{text}; {how} {_percent(self.share)} it earns between {low} and {high} and loses at "
+            f"most {_figure(self.loss)}{part} of the best"
+        )
+
+    def _of_pairs(self) -> str:
+        masks = self.inferred, self.unmet, self.unbounded
+        inferred, unmet, silent = (int(mask.sum()) for mask in masks)
+        if not inferred:
+            return "every pair has enough visits of its own; nothing is inferred"
+        if not self.judged:
+            return f"nothing is inferred that could be judged; {unmet:,} pairs were never met"
+        text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
+        if silent == inferred:
+            return f"{text}; none has a bound on its error, for want of judges of its kind"
+        text = f"{text}; bounds on their errors have a nominal coverage of {_percent(self.share)}"
+        if silent:
+            text = f"{text}, but {silent:,} have none, for want of judges of their kind"
+        return text
+
+
+def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate:
+    """Certify the best policy that can be learned from all that a run has seen and inferred by now.
+
+    Args:
+        run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; or anything
+            that has a `belief` and a `task` (`Learned`).
+        share: the probability with which statements on returns hold, and the share of inferred
+            pairs for which bounds on their errors do.
+        kind: "credible", from models drawn from what is believed, or "guaranteed", from
+            inequalities.
+
+    Example:
+        >>> import gim
+        >>> run = gim.run("analogist", "shared_factors:S=20,A=20", episodes=500)
+        >>> certificate = gim.certify(run)
+        >>> certificate.lower <= run.mdp.policy_return(certificate.policy) <= certificate.upper
+        True
+        >>> certificate.against(run.mdp).value >= certificate.share
+        True
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
+    if kind not in KINDS:
+        raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
+    belief, agent, task = _belief(run), getattr(run, "agent", None), run.task
+    if belief is None or not certifiable(run):
+        raise ValueError(
+            f"{agent or run} in this world cannot be certified: it counts no transitions, or they "
+            "are too many, or it does not know how large rewards can be"
+        )
+    if task.prior is not None and not getattr(getattr(agent, "infer", None), "reuses", False):
+        raise ValueError(f"{agent} counts the visits of its prior as its own: no certificate")
+    limits = _limits(run)
+    rewards = reward_range(task, *limits)
+    seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
+    return certified(belief, task, rewards, float(share), kind, np.random.default_rng(seed))
+
+
+def certifiable(run: Any) -> bool:
+    """Whether a run counts transitions, not too many, and knows the range of rewards."""
+    belief, task = _belief(run), run.task
+    if belief is None or (task.reward_range is None and None in _limits(run)):
+        return False
+    met = min(int(belief.counts.n.sum()), task.S * task.A * task.S)
+    return bool(met + belief.prior.q.size + 16 * task.S * task.A <= LARGEST)
+
+
+def _belief(run: Any) -> Belief | None:
+    found: Belief | None
+    found = run.belief if hasattr(run, "belief") else run.agent.belief(run.memory)
+    return found
+
+
+def _limits(run: Any) -> tuple[float | None, float | None]:
+    agent = getattr(run, "agent", None)
+    return getattr(agent, "r_min", None), getattr(agent, "r_max", None)
+
+
+def certified(
+    belief: Belief,
+    task: Task,
+    rewards: tuple[float, float],
+    share: float,
+    kind: str,
+    rng: np.random.Generator,
+) -> Certificate:
+    """The same of a belief; `rewards` is the range of r(s,a)."""
+    facts = facts_of(belief, task, rewards)
+    found = credible(facts, share, rng) if kind == "credible" else guaranteed(facts, share)
+    unbounded = facts.inferred & found.silent
+    span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
+    expected = float(facts.model.start @ facts.V[0])
+    return Certificate(
+        kind=kind,
+        share=share,
+        policy=facts.policy,
+        model=facts.model,
+        V=facts.V,
+        inferred=facts.inferred,
+        unmet=facts.inferred & (belief.counts.n == 0),
+        unbounded=unbounded,
+        judged=facts.judges.pairs.size,
+        value=np.where(unbounded, span, np.minimum(found.value, span)) * facts.playable,
+        l1=np.where(unbounded, 2.0, np.minimum(found.l1, 2.0)) * facts.playable,
+        expected=expected,
+        lower=found.earns[0],
+        upper=found.best,
+        earns=found.earns,
+        loss=found.loss,
+        trivial=expected + float(most_to_come(task.H, -rewards[0])[0]),
+    )
+
+
+def _mean(found: Any) -> float:
+    return float(np.mean(found)) if np.size(found) else np.nan
+
+
+def _median(found: Any) -> float:
+    return float(np.median(found)) if np.size(found) else np.nan
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

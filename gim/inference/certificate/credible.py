@@ -1,0 +1,84 @@
+"""The credible kind: models drawn from what is believed, each planned.
+
+In each of them (`gim.inference.certificate.dynamics` and `payments` say what is believed, `draws`
+how it is drawn) the best policy and the plan earn something, and every pair is off by something.
+The bounds are quantiles of these. The statement is Bayes': it holds with the stated probability if
+the world is as likely as any that is drawn; the study counts how often it does.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gim.inference.belief import Belief
+from gim.inference.certificate.draws import errors_in_models, returns_in_models
+from gim.inference.certificate.dynamics import Dynamics, dynamics
+from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
+from gim.inference.certificate.judges import parts_of
+from gim.inference.certificate.payments import payments
+
+BLOCK = 1 << 22  # numbers that are held at once while pairs are bounded
+ROUNDING = 1e-9  # of a place among drawn values
+TOGETHER = 1.5  # predictions of a state's pairs err together; drawn apart, they would cancel
+
+
+def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
+    """Bounds that hold with probability `share`, and for this share of the pairs."""
+    models = max(100, math.ceil(2.0 / (1.0 - share)))  # so that some lie beyond any bound
+    found = dynamics(facts, models, rng)
+    value, l1 = pair_bounds(facts, found, share, rng)
+    best, played, earned = returns_in_models(
+        tuple(found.along),
+        tuple(payments(facts, found.unlike)),
+        facts.playable,
+        chance_of_end(facts.belief),
+        facts.policy,
+        facts.model.start,
+        rng,
+    ).T
+    if facts.inferred.any():
+        earned = earned.mean() + TOGETHER * (earned - earned.mean())
+    both = (1.0 + share) / 2.0  # a bound on either side
+    earns = -float(at_most(-earned, both)), float(at_most(earned, both))
+    most = max(float(at_most(best, both)), earns[1])
+    return Bounds(value, l1, found.unlike, earns, most, float(at_most(best - played, share)))
+
+
+def at_most(values: Floats, share: float) -> Floats:
+    """What one more value of the kind of these [models, ...] does not exceed, with this share."""
+    place = min(math.ceil((len(values) + 1) * share - ROUNDING), len(values)) - 1
+    return np.asarray(np.partition(values, place, axis=0)[place])
+
+
+def chance_of_end(belief: Belief) -> Floats:
+    """The chance [S] that a state ends the episode: as often as states do of which that is known.
+
+    Where none was seen to, none does.
+    """
+    left, ends = belief.counts.n.any(axis=1), int(belief.terminal.sum())
+    unknown = (ends + 0.5) / (ends + left.sum() + 1.0) if ends else 0.0
+    return np.where(belief.terminal, 1.0, np.where(left, 0.0, unknown))
+
+
+def pair_bounds(
+    facts: Facts, found: Dynamics, share: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable."""
+    S, A = facts.playable.shape
+    F, rows = facts.F, facts.model.rows()
+    here, model, none = np.asarray(rows @ F), parts_of(rows), np.zeros((S, 0))
+    value, l1 = np.zeros((S * A, F.shape[1])), np.zeros(S * A)
+    each = len(found.along.n0) * (F.shape[1] + 1)
+    for pairs in _blocks(np.flatnonzero(facts.playable), each):
+        off = errors_in_models(tuple(found.along), pairs, F, here[pairs], model, rng)[0]
+        value[pairs] = at_most(off, share)
+        parts = (tuple(found.everywhere), pairs, none, np.zeros((pairs.size, 0)))
+        l1[pairs] = at_most(errors_in_models(*parts, model, rng)[1], share)
+    return value.T.reshape(-1, S, A), l1.reshape(S, A)
+
+
+def _blocks(pairs: Ints, each: int) -> list[Ints]:
+    """Pairs in parts of which each takes no more numbers than may be held, `each` a pair."""
+    return np.array_split(pairs, math.ceil(pairs.size * each / BLOCK)) if pairs.size else []
