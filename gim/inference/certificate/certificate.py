@@ -234,7 +234,7 @@ def certified(
 ) -> Certificate:
     """The same of a belief; `rewards` is the range of r(s,a)."""
     facts = facts_of(belief, task, rewards)
-    found = credible(facts, share, rng) if kind == "credible" else guaranteed(facts, share)
+    found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
     unbounded = facts.inferred & found.silent
     span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
     expected = float(facts.model.start @ facts.V[0])

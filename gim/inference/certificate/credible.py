@@ -14,36 +14,40 @@ import numpy as np
 
 from gim.inference.belief import Belief
 from gim.inference.certificate.draws import errors_in_models, returns_in_models
-from gim.inference.certificate.dynamics import Dynamics, dynamics
+from gim.inference.certificate.dynamics import Dynamics, dynamics, kinds
 from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
 from gim.inference.certificate.judges import parts_of
 from gim.inference.certificate.payments import payments
 
 BLOCK = 1 << 22  # numbers that are held at once while pairs are bounded
 ROUNDING = 1e-9  # of a place among drawn values
-TOGETHER = 1.5  # predictions of a state's pairs err together; drawn apart, they would cancel
+# Pairs of a state err together, and a plan is chosen for what it promises; drawn apart, errors
+# would cancel.
+TOGETHER = 1.5
 
 
 def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
     """Bounds that hold with probability `share`, and for this share of the pairs."""
     models = max(100, math.ceil(2.0 / (1.0 - share)))  # so that some lie beyond any bound
-    found = dynamics(facts, models, rng)
+    said = kinds(facts.judges, rng) if facts.judges.pairs.size else None
+    found = dynamics(facts, said, models, rng)
+    everyone = np.ones(facts.playable.shape, bool)
     value, l1 = pair_bounds(facts, found, share, rng)
     best, played, earned = returns_in_models(
         tuple(found.along),
-        tuple(payments(facts, found.unlike)),
+        tuple(payments(facts, everyone if said is None else said.unlike)),
         facts.playable,
         chance_of_end(facts.belief),
         facts.policy,
         facts.model.start,
         rng,
     ).T
-    if facts.inferred.any():
-        earned = earned.mean() + TOGETHER * (earned - earned.mean())
+    earned = earned.mean() + TOGETHER * (earned - earned.mean())
     both = (1.0 + share) / 2.0  # a bound on either side
     earns = -float(at_most(-earned, both)), float(at_most(earned, both))
     most = max(float(at_most(best, both)), earns[1])
-    return Bounds(value, l1, found.unlike, earns, most, float(at_most(best - played, share)))
+    silent = everyone if said is None else said.silent
+    return Bounds(value, l1, silent, earns, most, float(at_most(best - played, share)))
 
 
 def at_most(values: Floats, share: float) -> Floats:

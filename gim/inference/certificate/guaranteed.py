@@ -41,7 +41,7 @@ import numpy as np
 from scipy import sparse
 
 from gim.inference.base import Frame
-from gim.inference.certificate.dynamics import predictions
+from gim.inference.certificate.dynamics import kinds, predictions
 from gim.inference.certificate.facts import Bools, Bounds, Facts, Floats
 from gim.inference.worth import strata_of
 from gim.model.counts import Counts
@@ -52,10 +52,13 @@ ASKED = 100  # judges of a stratum that are asked for a quantile, those met most
 MARGIN = 2.0  # standard errors added to the mean squared error
 
 
-def guaranteed(facts: Facts, share: float) -> Bounds:
+def guaranteed(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
     """Bounds that hold with probability `share`, and for this share of the pairs."""
     least, most = (float(facts.model.start @ each[0]) for each in enclosed(facts, share))
-    value, l1, silent = pair_bounds(facts, share)
+    silent = np.ones(facts.playable.shape, bool)
+    if facts.judges.pairs.size:
+        silent = kinds(facts.judges, rng).silent
+    value, l1, silent = pair_bounds(facts, silent, share)
     return Bounds(value, l1, silent, (least, most), most, most - least)
 
 
@@ -119,32 +122,31 @@ def rewards_within(counts: Counts, frame: Frame, L: Floats) -> tuple[Floats, Flo
     return np.where(playable, low, 0.0), np.where(playable, high, 0.0)
 
 
-def pair_bounds(facts: Facts, share: float) -> tuple[Floats, Floats, Bools]:
+def pair_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Floats, Bools]:
     """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1; who has no judge, [S, A].
 
-    By the judges, or by a pair's own counts where that is less.
+    By the judges, but for `silent` pairs [S, A], or by a pair's own counts where that is less.
     """
     counts, F, model = facts.belief.counts, facts.F, facts.model.rows()
     S, A = facts.playable.shape
     n = np.maximum(counts.n.ravel(), 1.0)
     p_hat = sparse.diags_array(1.0 / n) @ facts.judges.all
     l1 = np.sqrt(2.0 * (S * math.log(2.0) + np.log(n * (n + 1.0) / (1.0 - share))) / n)
-    l1 = np.where(counts.n.ravel() > 0, l1, np.inf)
+    l1 = np.where(counts.n.ravel() > 0, np.minimum(l1, 2.0), 2.0)
     value = l1[:, None] * np.ptp(F, axis=0) / 2.0 + np.abs((p_hat - model) @ F)
     l1 += _norm(p_hat - model)
-    judged, judged_l1 = judged_bounds(facts, share)
+    judged, judged_l1 = judged_bounds(facts, silent, share)
     if facts.judges.pairs.size:
         away = predictions(facts.belief.prior, facts.judges) - model
         judged, judged_l1 = judged + np.abs(away @ F), judged_l1 + _norm(away)
-    silent = np.isinf(judged_l1).reshape(S, A)
     value, l1 = np.minimum(value, judged), np.minimum(l1, judged_l1)
-    return value.T.reshape(-1, S, A), l1.reshape(S, A), silent
+    return value.T.reshape(-1, S, A), l1.reshape(S, A), np.isinf(judged_l1).reshape(S, A)
 
 
-def judged_bounds(facts: Facts, share: float) -> tuple[Floats, Floats]:
+def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Floats]:
     """Bounds on |(p - q).V_{h+1}|, [S*A, H - 1], and on ||p - q||_1, [S*A], by the judges.
 
-    They are infinite for pairs that are like no judge, or like too few to tell.
+    They are infinite for `silent` pairs, and for those that are like too few to tell.
     """
     judges, F = facts.judges, facts.F
     value, l1 = (
@@ -158,14 +160,14 @@ def judged_bounds(facts: Facts, share: float) -> tuple[Floats, Floats]:
     x, _, noise = judges.off(F)
     p_hat = sparse.diags_array(1.0 / judges.n) @ judges.N
     distance = _norm(p_hat - judges.held)
-    alike = judges.alike().ravel()
+    told = ~silent.ravel()
     for k in range(strata):
         here = np.flatnonzero(of_judges == k)
         asked = here[np.argsort(-judges.n[here], kind="stable")][:ASKED]
         place = math.ceil((asked.size + 1) * share - ROUNDING) - 1
         if place >= asked.size:
             continue
-        mine = alike & (of_all == k)
+        mine = told & (of_all == k)
         quantile = np.sort(np.abs(x[asked]), axis=0)[place]
         value[mine] = np.minimum(quantile, one_mode(x[here], noise[here], judges.n[here], share))
         l1[mine] = np.sort(distance[asked])[place]

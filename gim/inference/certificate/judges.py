@@ -42,7 +42,6 @@ DIRECTIONS = 16  # functions of the next state that are looked at, at the most
 LEAKS = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.4])
 ROUNDS = 30  # of expectation and maximisation for the share of failures
 FEW = 2  # judges of a state, and of an action, below which there is none of its kind
-KIN = 10  # judges with no more evidence than a pair, below which there is none of its kind
 OTHERS = 2.0  # judges that all others count for, where failures of a state are estimated
 BLANKS = 10.0 ** np.arange(-2, 2.5, 0.5)  # visits that knowing nothing may be worth
 
@@ -105,12 +104,10 @@ class Judges:
         return np.asarray(self.pairs % self.A)
 
     def alike(self) -> Bools:
-        """Pairs [S, A] that have judges of their kind: of their state, action, and evidence."""
+        """Pairs [S, A] that have judges of their kind: of their state, and of their action."""
         of_state = np.bincount(self.states, minlength=self.S) >= FEW
         of_action = np.bincount(self.actions, minlength=self.A) >= FEW
-        e = np.sort(self.evidence.ravel()[self.pairs])
-        no_more = np.searchsorted(e, self.evidence, side="right") >= KIN
-        return np.asarray(of_state[:, None] & of_action[None, :] & no_more)
+        return np.asarray(of_state[:, None] & of_action[None, :])
 
     def off(self, F: Floats) -> tuple[Floats, Floats, Floats]:
         """x = (p_hat - q).f, Var_q(f) and Var(f) of each judge, [K, M] each, for F [S, M].
@@ -165,18 +162,20 @@ class Judges:
         return found
 
     def doubts(self, failures: Failures) -> Floats:
-        """The chance [S, A] that the analogy fails at a pair: as often as in its state, or action.
+        """The chance [S, A] that the analogy fails at a pair.
 
-        A pair's own failure is left out: its counts have their say elsewhere.
+        As often as in its state, of which all others are OTHERS judges; the odds are multiplied by
+        the failures of its action over those that the states of its judges let expect. A pair's own
+        failure is left out: its counts have their say elsewhere.
         """
         failed, judged = np.zeros((2, self.S, self.A))
         failed.ravel()[self.pairs], judged.ravel()[self.pairs] = failures.at, 1.0
-        of_action, of_state = (
-            (OTHERS * failures.share + failed.sum(axis=axis, keepdims=True) - failed)
-            / (OTHERS + judged.sum(axis=axis, keepdims=True) - judged)
-            for axis in (0, 1)
-        )
-        return np.asarray(np.maximum(of_action, of_state))
+        others = OTHERS * failures.share + failed.sum(axis=1, keepdims=True) - failed
+        rate = others / (OTHERS + judged.sum(axis=1, keepdims=True) - judged)
+        expected = judged * rate
+        found, due = (each.sum(axis=0) - each + 0.5 for each in (failed, expected))
+        odds = rate / np.maximum(1.0 - rate, 1e-12) * found / due
+        return np.asarray(odds / (1.0 + odds))
 
     def blank(self) -> float:
         """The c under which the counts of all pairs are most likely if p ~ Dirichlet(c/S)."""
