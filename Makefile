@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types bench clean
+.PHONY: demo test lint types bench mutants clean
 
 demo: $(VENV)/.ready
 	$(BIN)/gim reproduce fig1 --scale paper --out results/demo
@@ -26,6 +26,10 @@ types: $(VENV)/.ready
 # Ratios against peers and against the floor, in one run; peers get environments of their own.
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
+
+# Small faults in the core, one at a time: do the tests notice? Takes hours, and may be stopped.
+mutants: $(VENV)/.ready
+	$(BIN)/python -m tools.mutants
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

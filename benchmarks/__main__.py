@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("loop", "planning", "completion", "refresh", "agents", "scores", "toy_text")
+PARTS = ("loop", "stepwise", "planning", "completion", "refresh", "agents", "scores", "toy_text")
 
 
 def main() -> int:

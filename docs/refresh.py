@@ -15,9 +15,8 @@ import re
 import sys
 from pathlib import Path
 
-from gim.experiments import analogy
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.catalogue import experiments
+from gim.experiments.catalogue import groups
 from gim.experiments.report.text import ledger_markdown, short_title
 from gim.experiments.reproduction import Findings, stored
 
@@ -31,9 +30,9 @@ def main() -> None:
     keys = {artefact.key for artefact in found.artefacts}
     if "fig1" in keys:
         refresh_reproduction(found)
-    if keys & {*experiments(analogy)}:
+    if keys & {*groups()["analogy"]}:
         between(ROOT / "docs" / "study.md", "results", study(found))
-    if not keys & {"fig1", *experiments(analogy)}:
+    if not keys & {"fig1", *groups()["analogy"]}:
         sys.exit(f"{sys.argv[1]} has neither Figure 1 nor the study of analogy: nothing to refresh")
 
 
@@ -53,7 +52,7 @@ def refresh_reproduction(found: Findings) -> None:
 
 def study(found: Findings) -> str:
     """The tables of the study of analogy, part by part, those of one title and form as one."""
-    ours = [artefact for artefact in found.artefacts if artefact.key in experiments(analogy)]
+    ours = [artefact for artefact in found.artefacts if artefact.key in groups()["analogy"]]
     lines = [f"Made at `--scale {found.scale}` ({made_with(found)})."]
     for table, sources in merged(ours):
         lines += ["", f"### {table.title}", "", *markdown(table)]

@@ -19,14 +19,17 @@ To add an agent, write one file in `gim/agents`::
     @dataclass(frozen=True)
     class MyAgent(Agent):                # registered as `my_agent`
         alpha: Annotated[float, Within(0, 1), "step size"] = 0.1
+        examples = ("", "alpha=0.5")     # settings for the conformance kit; "" is the defaults
         act = staticmethod(act)
         learn = staticmethod(learn)
         def start(self, task, rng): return Memory(...)
+
+The registry finds it, as it does one in a package of your own (docs/extending.md);
+`gim.testing.check_agent` checks it.
 """
 
 from __future__ import annotations
 
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
@@ -39,9 +42,9 @@ from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
+from gim.variables import Variables
 
 if TYPE_CHECKING:
     from gim.inference.belief import Belief
@@ -66,6 +69,8 @@ class Task:
     discount: float | None = None
     truth: TabularMDP | None = None  # only for agents that are allowed to know, such as Optimal
     prior: LearnedModel | None = None  # what was learned elsewhere, to start from
+    variables: Variables | None = None  # what states are made of, where it is known
+    action_variables: Variables | None = None  # the same for actions
 
 
 @dataclass
@@ -96,15 +101,11 @@ class Mind:
 
 
 @dataclass(frozen=True)
-class Agent(Params):
+class Agent(Registered, registry=agents):
     """Base of all agents: the fields are the hyper-parameters, all else is in the memory."""
 
     act: ClassVar[Callable[..., int]]  # (memory, s, h, rng) -> a
     learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> GO_ON, THINK, GROW
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        agents.add(name or snake(cls.__name__), cls)
 
     def start(self, task: Task, rng: np.random.Generator) -> Any:
         """Make the memory: a NamedTuple of arrays (or of such NamedTuples)."""
@@ -121,18 +122,17 @@ class Agent(Params):
         """What was seen and inferred (`gim.inference.belief`), where the agent counts."""
         return None
 
-    def policy(self, memory: Any) -> NDArray | None:
+    def policy(self, memory: Any) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return None
+
+    def greedy(self, memory: Any, task: Task) -> NDArray[Any] | None:
+        """The policy to deploy of an agent that learns no model, in the forms of `policy`.
+
+        For one that learns values it is the greedy policy. By default it is the policy in force.
+        """
+        return self.policy(memory)
 
     def model(self, memory: Any, task: Task) -> LearnedModel | None:
         """The model learned so far, where the agent learns one."""
         return None
-
-    def __str__(self) -> str:
-        return agents.write(self)
-
-
-def snake(name: str) -> str:
-    """CamelCase to snake_case: QLearning is q_learning."""
-    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()

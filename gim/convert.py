@@ -11,7 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.gymnasium_table import NoTable, check_wrappers, endings, layout_of, read_table
+from gim.gymnasium_table import (
+    NoTable,
+    actions_of_env,
+    check_wrappers,
+    endings,
+    layout_of,
+    limit_of,
+    read_table,
+    variables_of_env,
+)
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean
 
@@ -19,7 +28,7 @@ __all__ = ["NoTable", "from_gymnasium", "from_outcomes", "from_step"]
 
 DENSE_BYTES = 2**20  # up to here a dense table is always kept: small ones plan faster so
 
-Outcome = tuple[int, int, int, float, float]  # s, a, s', p, r
+Outcome = tuple[Any, Any, Any, float, float]  # s, a, s', p, r
 Step = Callable[[Any, Any], Iterable[tuple[float, Any, float]] | None]
 
 
@@ -31,7 +40,9 @@ def from_outcomes(
     Args:
         outcomes: (s, a, s', p, r): playing a in s leads to s' with probability p and pays r. A
             pair that is not listed does not exist. Where the same (s, a, s') stands more than
-            once, the probabilities add up and the reward is their expectation.
+            once, the probabilities add up and the reward is their expectation. States, or actions,
+            may also be tuples or strings: they are numbered as they come, become the labels, and
+            `start` and `terminal` are given in the same way; tuples become variables.
         S, A: numbers of states and actions; by default just those that are met.
         options: what else `TabularMDP` takes: start, horizon, terminal, labels, ...
 
@@ -42,7 +53,12 @@ def from_outcomes(
         >>> mdp.rewards
         array([[0.],
                [2.]])
+        >>> cells = [((0, 0), "right", (0, 1), 1, -1), ((0, 1), "left", (0, 0), 1, -1)]
+        >>> from_outcomes(cells, horizon=3).variables
+        <Variables of 2: x0 0..0, x1 0..1>
     """
+    if not isinstance(outcomes, np.ndarray):
+        outcomes, options = _unlabelled(list(outcomes), options)
     s, a, t, p, r = _columns(outcomes)
     S = _count("S", "state", S, np.append(s, t))
     A = _count("A", "action", A, a)
@@ -122,7 +138,8 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
     States that an episode enters as terminated become absorbing. Where an episode can enter the
     same state as terminated and also go on in it, one more state is added for the end, and
     `info["extra_state"]` is its number. Only what can happen from the start decides this. Several
-    outcomes with the same (s, a, s') that pay differently pay their expectation.
+    outcomes with the same (s, a, s') that pay differently pay their expectation. The cells of a
+    grid become the variables row and col, Taxi's states its four variables.
 
     Args:
         env: an environment with discrete spaces, `P` and `initial_state_distrib`; or an id.
@@ -144,12 +161,10 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
         finally:
             made.close()
     check_wrappers(env)
-    spec, inner = env.spec, env.unwrapped
-    limit = None if spec is None else spec.max_episode_steps
-    name = type(inner).__name__ if spec is None else spec.id
+    inner, limit = env.unwrapped, limit_of(env)
+    name = type(inner).__name__ if env.spec is None else env.spec.id
     if isinstance(ours := getattr(inner, "mdp", None), TabularMDP):
-        own = ours.horizon if limit is None else min(limit, ours.horizon)
-        wanted = own if horizon is None else horizon
+        wanted = limit if horizon is None else horizon
         return ours if wanted == ours.horizon else ours.with_(horizon=wanted)
     outcomes, ended = read_table(name, inner)
     if horizon is None and limit is None:
@@ -159,6 +174,8 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
     terminal, extra = endings(outcomes, ended, start)
     info: dict[str, Any] = {"gymnasium": name}
     options: dict[str, Any] = {}
+    if (called := actions_of_env(inner)) is not None and len(called) == A:
+        options["action_labels"] = called
     if extra:
         info["extra_state"] = S
         options["state_labels"] = [*range(S), "end"]
@@ -166,6 +183,9 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
         start, terminal = np.append(start, 0.0), np.append(terminal, True)
     else:
         info |= layout_of(inner)
+        made_of = variables_of_env(inner)
+        if made_of is not None and len(made_of) == S:
+            options["variables"] = made_of
     keep = ~terminal[outcomes[:, 0].astype(int)]
     return from_outcomes(
         outcomes[keep],
@@ -180,7 +200,30 @@ def from_gymnasium(env: Any, horizon: int | None = None) -> TabularMDP:
     )
 
 
-def _columns(outcomes: Any) -> tuple[NDArray, ...]:
+def _unlabelled(rows: list[Any], options: dict[str, Any]) -> tuple[list[Any], dict[str, Any]]:
+    """Outcomes in numbers, and what the labels that stood there say besides."""
+    first = rows[0] if rows and isinstance(rows[0], (tuple, list)) else ()
+    if not any(isinstance(part, (tuple, str)) for part in first[:2]):
+        return rows, options
+    if any(not isinstance(row, (tuple, list)) or len(row) != 5 for row in rows):
+        return rows, options  # for `_columns` to complain
+    if isinstance(first[0], (tuple, str)):
+        met = dict.fromkeys([row[0] for row in rows] + [row[2] for row in rows])
+        number = _numbered("state", met)
+        rows = [(number[row[0]], row[1], number[row[2]], *row[3:]) for row in rows]
+        start = options.get("start")
+        if not isinstance(start, (list, np.ndarray)):
+            start = _first(start, number)
+        ends = [_find("terminal state", state, number) for state in options.get("terminal", ())]
+        options = {"state_labels": list(number)} | options | {"start": start, "terminal": ends}
+    if isinstance(first[1], (tuple, str)):
+        number = _numbered("action", dict.fromkeys(row[1] for row in rows))
+        rows = [(row[0], number[row[1]], *row[2:]) for row in rows]
+        options = {"action_labels": list(number)} | options
+    return rows, options
+
+
+def _columns(outcomes: Any) -> tuple[NDArray[Any], ...]:
     """The five columns of a list of outcomes, checked."""
     rows = outcomes if isinstance(outcomes, np.ndarray) else list(outcomes)
     try:
@@ -202,7 +245,9 @@ def _columns(outcomes: Any) -> tuple[NDArray, ...]:
     return s, a, t, table[:, 3], table[:, 4]
 
 
-def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray, ...]:
+def _merged(
+    pair: NDArray[Any], t: NDArray[Any], p: NDArray[Any], r: NDArray[Any]
+) -> tuple[NDArray[Any], ...]:
     """Outcomes with the same (s, a, s') as one: their probability, their expected reward."""
     order = np.lexsort((t, pair))
     pair, t, p, r = pair[order], t[order], p[order], r[order]
@@ -217,7 +262,7 @@ def _merged(pair: NDArray, t: NDArray, p: NDArray, r: NDArray) -> tuple[NDArray,
     return pair[first], t[first], total, r
 
 
-def _count(name: str, what: str, given: int | None, met: NDArray) -> int:
+def _count(name: str, what: str, given: int | None, met: NDArray[Any]) -> int:
     n = int(met.max()) + 1
     if given is None:
         return n

@@ -42,16 +42,23 @@ DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, LookupError, OSError, Arit
 FOREIGN = "gim did not write it like this; save it again with gim"
 
 
+class Packed(NamedTuple):
+    """A thing as a file holds it: what `pack` of everything that can be saved gives."""
+
+    arrays: dict[str, NDArray[Any]]  # of bool, integers, floats or unicode strings
+    meta: dict[str, Any]  # everything else, as JSON
+
+
 class Saved(NamedTuple):
     """What a file holds."""
 
     kind: str
-    arrays: dict[str, NDArray]
+    arrays: dict[str, NDArray[Any]]
     meta: dict[str, Any]
 
 
 def save(
-    path: str | Path, kind: str, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]
+    path: str | Path, kind: str, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]
 ) -> None:
     """Write one file, atomically.
 
@@ -132,7 +139,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
 # -- writing
 
 
-def _table(name: str, array: Any) -> NDArray:
+def _table(name: str, array: Any) -> NDArray[Any]:
     """The array as it is saved: C order, little-endian, of a dtype that needs no pickle."""
     if not isinstance(name, str) or not NAME.fullmatch(name):
         raise ValueError(f"array name {name!r}: use letters, digits and _ . - only")
@@ -172,7 +179,7 @@ def _text(header: Mapping[str, Any]) -> bytes:
     return json.dumps(header, sort_keys=True).encode()
 
 
-def _bytes(table: NDArray) -> memoryview:
+def _bytes(table: NDArray[Any]) -> memoryview:
     return memoryview(table.reshape(-1).view(np.uint8))  # type: ignore[arg-type]
 
 
@@ -262,7 +269,9 @@ def _header(archive: zipfile.ZipFile) -> tuple[dict[str, Any], Any]:
     return header, found
 
 
-def _forms(given: dict[str, Any], members: dict[str, int]) -> dict[str, tuple[str, tuple]]:
+def _forms(
+    given: dict[str, Any], members: dict[str, int]
+) -> dict[str, tuple[str, tuple[int, ...]]]:
     """Dtype and shape of every array, checked against the size of its member."""
     if strange := members.keys() ^ {HEADER, *(f"{name}.npy" for name in given)}:
         raise _Wrong(f"lacks or should not hold {min(strange)}: {FOREIGN}")
@@ -281,7 +290,7 @@ def _forms(given: dict[str, Any], members: dict[str, int]) -> dict[str, tuple[st
     return dict(sorted(forms.items()))
 
 
-def _array(archive: zipfile.ZipFile, name: str, dtype: str, shape: tuple[int, ...]) -> NDArray:
+def _array(archive: zipfile.ZipFile, name: str, dtype: str, shape: tuple[int, ...]) -> NDArray[Any]:
     with _damage(), archive.open(f"{name}.npy") as member:
         table = np.empty(shape, dtype)
         expected = _npy(dtype, shape)

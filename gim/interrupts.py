@@ -14,7 +14,7 @@ def interrupts() -> Iterator[list[int]]:
     """Collect Ctrl-C in a list while inside; a second one is not held back.
 
     A run must stop between two slices, never in the middle of a thought: only then does it go on
-    with the same bits.
+    and end bit for bit as if it had not been stopped.
     """
     caught: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -14,7 +14,7 @@ arguments never hit it. So callees are bound by global name, and the name under 
 cached carries a digest of its own source file and of everything it calls: an edit anywhere below
 is noticed, and nothing else is compiled again.
 
-With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python and gives the same bits; ``plain(f)``
+With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, bit for bit the same; ``plain(f)``
 gives that version of one function while the rest stays compiled.
 """
 

@@ -5,27 +5,58 @@ from __future__ import annotations
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 from gim import files
+from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.policy import Policy
+from gim.policy.policy import is_text, read_text
 from gim.registry import did_you_mean
+from gim.runs import Run
 
 # kind of file -> the function of (arrays, meta) that rebuilds it; imported only when one is met
 KINDS = {
     "mdp": ("gim.mdp", "TabularMDP.unpack"),
     "model": ("gim.model.learned", "LearnedModel.unpack"),
+    "policy": ("gim.policy", "Policy.unpack"),
     "run": ("gim.run", "unpack_run"),
 }
 
+Loaded = TabularMDP | LearnedModel | Policy | Run
+
+
+@overload
+def load(path: str | Path, kind: Literal["mdp"], limit: int = ...) -> TabularMDP: ...
+@overload
+def load(path: str | Path, kind: Literal["model"], limit: int = ...) -> LearnedModel: ...
+@overload
+def load(path: str | Path, kind: Literal["policy"], limit: int = ...) -> Policy: ...
+@overload
+def load(path: str | Path, kind: Literal["run"], limit: int = ...) -> Run: ...
+@overload
+def load(path: str | Path, kind: str | None = None, limit: int = ...) -> Loaded: ...
+
 
 def load(path: str | Path, kind: str | None = None, limit: int = files.LIMIT) -> Any:
-    """Load what was saved: a `TabularMDP`, a `Run`, ...
+    """Load what was saved: a `TabularMDP`, a `LearnedModel`, a `Policy` or a `Run`.
 
     Args:
-        path: a file written by `save` of one of these.
-        kind: what it must be, such as "mdp"; None takes anything.
+        path: a file written by `save` of one of these, or by `to_csv` or `to_json` of a policy.
+        kind: what it must be: "mdp", "model", "policy" or "run"; None takes anything.
         limit: the bytes that it may ask for.
+
+    Example:
+        >>> import tempfile, gim
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     gim.make("riverswim").save(f"{folder}/river.npz")
+        ...     load(f"{folder}/river.npz", "mdp")
+        <TabularMDP riverswim: S=6 A=2 H=20 dense>
     """
+    if is_text(path):
+        if kind not in (None, "policy"):
+            raise ValueError(f"{path} holds a 'policy', not a {kind!r}: gim.load reads any kind")
+        return read_text(path, limit)
     saved = files.load(path, kind, limit)
     if saved.kind not in KINDS:
         hint = did_you_mean(saved.kind, KINDS)

@@ -18,6 +18,7 @@ from gim.agent import Agent
 from gim.jit import bind
 from gim.mdp import TabularMDP
 from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
+from gim.spaces import numbering_of
 
 
 class Clock(NamedTuple):
@@ -48,7 +49,7 @@ def streams(seed: int) -> Streams:
     """Split one seed into separate streams for world, agent and thinking.
 
     The world's stream is seeded by a number, because that is all that `env.reset(seed=...)` takes:
-    compiled and stepwise runs then draw the same bits. 32 bits, since many environments take no
+    compiled and stepwise runs then agree bit for bit. 32 bits, since many environments take no
     more.
     """
     for_world, for_agent, for_thinking = np.random.SeedSequence(seed).spawn(3)
@@ -104,14 +105,44 @@ def interact(
         yield wake
 
 
-def act_once(memory: Any, s: int, h: int, rng: Any) -> int:
-    """One compiled `act`, called from Python."""
-    return act(memory, s, h, rng)
+OVER, WOKEN, NO_ACTION = -1, -1, -100  # what `converse` yields besides actions
 
 
-def learn_once(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """One compiled `learn`, called from Python."""
-    return learn(memory, s, h, a, r, t, end, rng)
+def converse(
+    memory: Any, clock: Any, returns: Any, news: Any, paid: Any, agent_rng: Any
+) -> Iterator[int]:
+    """The agent's side of a run that is stepped through: learn from one step, act for the next.
+
+    A generator for the reason that `interact` is one. It yields an action, from 0 on, and goes on
+    when the state and the end that followed stand in `news` and the reward in `paid`; or it yields
+    OVER after the last step of an episode, WOKEN less what `learn` has asked for, and NO_ACTION for
+    an action out of range. A negative state ends it.
+
+    Args:
+        memory, clock, returns: as in `interact`.
+        news: [3] next state, end, and the number of actions.
+        paid: [1] reward.
+        agent_rng: the agent's stream.
+    """
+    while news[0] >= 0:
+        h, s = clock.now[1], clock.now[2]
+        a = act(memory, s, h, agent_rng)
+        yield a if 0 <= a < news[2] else NO_ACTION
+        t, end, r = news[0], news[1], paid[0]
+        if t < 0:
+            break
+        clock.total[0] += r
+        wake = learn(memory, s, h, a, r, t, end, agent_rng)
+        clock.now[3] += 1
+        if end == GO_ON:
+            clock.now[1], clock.now[2] = h + 1, t
+        else:
+            returns[clock.now[0]] = clock.total[0]
+            clock.now[0], clock.now[1] = clock.now[0] + 1, 0
+        if wake != 0:
+            yield WOKEN - wake
+        elif end != GO_ON:
+            yield OVER
 
 
 @cache
@@ -119,34 +150,60 @@ def _bound(template: Callable[..., Any], act: Any, learn: Any, label: str) -> Ca
     return bind(template, label, act=act, learn=learn)
 
 
-class Compiled:
-    """The loop on a `TabularMDP`: world, act and learn in one compiled function."""
+class _Driver:
+    """What both loops share: a compiled generator that plays on as long as it may."""
 
-    def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
-        self.world, self.random = mdp.world, random
-        self.play = _bound(interact, agent.act, agent.learn, type(agent).__name__)
-        self._budget = np.zeros(1, np.int64)
+    def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
+        self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
         self._on: tuple[Any, ...] = (None, None, None)  # what is being played on
         self._playing: Iterator[int] = iter(())
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
-        """Play on; see `interact`."""
+    def _player(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
+        """The generator for these; a new one where they are not those of the last call."""
         if self._on[0] is not memory or self._on[1] is not clock or self._on[2] is not returns:
             self._leave()
-            random, self._on = self.random, (memory, clock, returns)
-            self._playing = self.play(
-                self.world, *self._on, random.world, random.agent, self._budget
-            )
-        self._budget[0] = budget
-        return next(self._playing)
+            self._on = (memory, clock, returns)
+            self._playing = self._enter(*self._on)
+        return self._playing
+
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
+        raise NotImplementedError
+
+    def _stop(self) -> None:
+        """Tell the generator to end: compiled, it would else never let go of its arguments."""
+        raise NotImplementedError
 
     def _leave(self) -> None:
-        self._budget[0] = -1
+        self._stop()
         for _ in self._playing:
             pass
+        self._on, self._playing = (None, None, None), iter(())
 
     def __del__(self) -> None:
         self._leave()
+
+
+class Compiled(_Driver):
+    """The loop on a `TabularMDP`: world, act and learn in one compiled function."""
+
+    def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
+        super().__init__(interact, agent)
+        self.world, self.random = mdp.world, random
+        self._budget = np.zeros(1, np.int64)
+
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
+        """Play on; see `interact`."""
+        playing = self._player(memory, clock, returns)
+        self._budget[0] = budget
+        return next(playing)
+
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
+        random = self.random
+        world = (self.world, memory, clock, returns)
+        return self.play(*world, random.world, random.agent, self._budget)
+
+    def _stop(self) -> None:
+        self._budget[0] = -1
 
     def may_pause(self, clock: Clock) -> bool:
         """Anywhere: the clock holds all there is."""
@@ -161,42 +218,76 @@ class Compiled:
         self.random.world.bit_generator.state = state
 
 
-class Stepwise:
-    """The loop on any Gymnasium environment with discrete spaces, one step at a time."""
+class Stepwise(_Driver):
+    """The loop on any Gymnasium environment with finite spaces, one step at a time."""
 
     def __init__(self, agent: Agent, env: Any, horizon: int, random: Streams) -> None:
+        self._news, self._paid = np.zeros(3, np.int64), np.zeros(1)
+        super().__init__(converse, agent)
         self.env, self.H, self.random = env, horizon, random
-        self.act = _bound(act_once, agent.act, agent.learn, type(agent).__name__)
-        self.learn = _bound(learn_once, agent.act, agent.learn, type(agent).__name__)
+        self.states = numbering_of("observation_space", env.observation_space)
+        self.actions = numbering_of("action_space", env.action_space)
         self.seed: int | None = random.world_seed  # for the first reset only
 
-    def advance(self, memory: Any, clock: Clock, returns: NDArray, budget: int) -> int:
+    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play until the agent wakes, or an episode is over and the budget spent."""
-        agent_rng, now, wake = self.random.agent, clock.now, 0
+        playing, now, wake = self._player(memory, clock, returns), clock.now, 0
         last = now[STEPS] + budget
-        while wake == 0 and now[EPISODE] < returns.size:
-            if now[STEP] == 0:
-                if now[STEPS] >= last:
-                    break
-                observation, _ = self.env.reset(seed=self.seed)
-                self.seed = None
-                now[STATE], clock.total[0] = self._state(observation, now), 0.0
-            s, h = int(now[STATE]), int(now[STEP])
-            a = self.act(memory, s, h, agent_rng)
-            action = a + int(self.env.action_space.start)
-            observation, reward, terminated, truncated, _ = self.env.step(action)
-            t, r = self._state(observation, now), self._reward(reward, now)
-            over = truncated or h + 1 == self.H
-            end = TERMINATED if terminated else CUT if over else GO_ON
-            clock.total[0] += r
-            wake = self.learn(memory, s, h, a, r, t, end, agent_rng)
-            now[STEPS] += 1
-            if end == GO_ON:
-                now[STEP], now[STATE] = h + 1, t
-            else:
-                returns[now[EPISODE]] = clock.total[0]
-                now[EPISODE], now[STEP] = now[EPISODE] + 1, 0
+        try:
+            while wake == 0 and now[EPISODE] < returns.size:
+                if now[STEP] == 0:
+                    if now[STEPS] >= last:
+                        break
+                    self._begin(clock)
+                wake = self._play(playing, now)
+        except BaseException:  # foreign code: what the generator waits for will not come
+            self._leave()
+            raise
         return wake
+
+    def _begin(self, clock: Clock) -> None:
+        observation, _ = self.env.reset(seed=self.seed)
+        self.seed = None
+        s = self.states.encode(observation)
+        if s < 0:
+            raise self._strange(clock.now, observation, 0.0)
+        clock.now[STATE], clock.total[0] = s, 0.0
+
+    def _play(self, playing: Iterator[int], now: NDArray[np.int64]) -> int:
+        """Play until the agent wakes or the episode is over: the loop that every step pays for."""
+        step, decode, encode = self.env.step, self.actions.decode, self.states.encode
+        news, paid, left = self._news, self._paid, self.H - int(now[STEP])
+        a = next(playing)
+        while a >= 0:
+            observation, r, terminated, truncated, _ = step(decode(a))
+            left -= 1
+            t = encode(observation)
+            if t < 0 or not _finite(r):
+                raise self._strange(now, observation, r)
+            news[0], paid[0] = t, r
+            news[1] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
+            a = next(playing)
+        if a == NO_ACTION:
+            raise ValueError(
+                f"step {now[STEP]} of episode {now[EPISODE]}: the agent chose an action that does "
+                f"not exist: there are 0 to {self.actions.n - 1}"
+            )
+        return WOKEN - a
+
+    def _strange(self, now: NDArray[np.int64], observation: Any, reward: Any) -> ValueError:
+        where = f"step {now[STEP]} of episode {now[EPISODE]}: the environment"
+        if not _finite(reward):
+            return ValueError(f"{where} paid {reward}; rewards must be finite numbers")
+        space = self.env.observation_space
+        return ValueError(f"{where} returned state {observation!r}, which is not in {space}")
+
+    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
+        self._news[0], self._news[2] = 0, self.actions.n
+        rng = self.random.agent
+        return self.play(memory, clock, returns, self._news, self._paid, rng)
+
+    def _stop(self) -> None:
+        self._news[0] = -1
 
     def may_pause(self, clock: Clock) -> bool:
         """Between episodes only: the state of a foreign environment cannot be kept."""
@@ -212,20 +303,9 @@ class Stepwise:
         self.seed = None
         self.env.unwrapped.np_random.bit_generator.state = state
 
-    def _state(self, observation: Any, now: NDArray[np.int64]) -> int:
-        space = self.env.observation_space
-        if not space.contains(observation):
-            raise ValueError(
-                f"step {now[STEP]} of episode {now[EPISODE]}: the environment returned state "
-                f"{observation!r}, which is not in {space}"
-            )
-        return int(observation) - int(space.start)
 
-    def _reward(self, reward: Any, now: NDArray[np.int64]) -> float:
-        r = float(reward)
-        if not math.isfinite(r):
-            raise ValueError(
-                f"step {now[STEP]} of episode {now[EPISODE]}: the environment paid {r}; rewards "
-                "must be finite numbers"
-            )
-        return r
+def _finite(reward: Any) -> bool:
+    try:
+        return math.isfinite(reward)
+    except (TypeError, ValueError, OverflowError):
+        return False

@@ -12,9 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from gim import files, planning, validation
-from gim.sampling import World, make_world
+from gim.arguments import whole
+from gim.names import labels_of, plain
+from gim.sampling import AliasTables, make_world
+from gim.variables import Variables, variables_of
 
 Floats = NDArray[np.float64]
+
+DESCRIPTIONS = ("variables", "action_variables")  # what states and actions are made of
 
 
 class TabularMDP:
@@ -29,7 +34,11 @@ class TabularMDP:
         terminal: states (indices or a mask) that end an episode: absorbing, reward 0.
         available: [S, A] bool; a pair that is not available exists for no one.
         noise: standard deviation of a Gaussian on each reward, a number or [S, A].
-        state_labels, action_labels: names for tables and pictures.
+        state_labels, action_labels: what states and actions are called: texts, numbers, tuples.
+        variables: what states are made of (see `gim.Variables`): a mapping of names to values [S],
+            an array [S, k], or `Variables`; "auto" takes them from labels that are tuples or
+            numbers, None withholds them.
+        action_variables: the same for actions, [A, k].
         axes: "SAS", or "ASS" when the arrays come as [A, S, S].
         name: what the task is called in tables.
         info: further facts worth keeping with it; saved as JSON.
@@ -55,6 +64,8 @@ class TabularMDP:
         noise: float | ArrayLike = 0.0,
         state_labels: Sequence[Any] | None = None,
         action_labels: Sequence[Any] | None = None,
+        variables: Any = "auto",
+        action_variables: Any = "auto",
         axes: str = "SAS",
         name: str = "mdp",
         info: Mapping[str, Any] | None = None,
@@ -62,7 +73,7 @@ class TabularMDP:
         P, S, A = validation.transitions_of(transitions, axes)
         r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
-        self.horizon = _horizon(horizon)
+        self.horizon = whole("horizon", horizon, low=1)
         self.discount = _discount(discount)
         self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
         self.available = validation.available_of(available, self.terminal, A)  # [S, A]
@@ -80,15 +91,17 @@ class TabularMDP:
             self.rewards_next = validation.payments(by_next, self.transitions, self.terminal)
         self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
         self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
-        self.state_labels = validation.labels_of("state_labels", state_labels, S)
-        self.action_labels = validation.labels_of("action_labels", action_labels, A)
+        self.state_labels = labels_of("state_labels", state_labels, S)
+        self.action_labels = labels_of("action_labels", action_labels, A)
+        self.variables = variables_of("state", variables, state_labels, S)
+        self.action_variables = variables_of("action", action_variables, action_labels, A)
         self.name = name
         self.info = dict(info or {})
 
     def _expected(self, r: Floats | None) -> Floats:
         if r is None:
             paid = (self.transitions * self.rewards_next).reshape(self.S * self.A, self.S)
-            # Summed as CSR whatever the storage, so that both give the same bits.
+            # Summed as CSR whatever the storage, so that both agree bit for bit.
             r = np.asarray(sparse.csr_array(paid).sum(axis=1)).reshape(self.S, self.A)
         elif (wrong := self.terminal[:, None] & (r != 0)).any():
             s, a = np.argwhere(wrong)[0]
@@ -117,7 +130,7 @@ class TabularMDP:
         return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
 
     @cached_property
-    def world(self) -> World:
+    def world(self) -> AliasTables:
         """Alias tables for the compiled loop, built once."""
         return make_world(self)
 
@@ -136,12 +149,12 @@ class TabularMDP:
         return type(self)(**(self._arguments() | changes))
 
     def state_label(self, s: int) -> str:
-        """The label of a state, or its number."""
-        return self.state_labels[s] if self.state_labels else str(s)
+        """The label of a state, or what it is made of, or its number."""
+        return _label(self.state_labels, self.variables, s)
 
     def action_label(self, a: int) -> str:
-        """The label of an action, or its number."""
-        return self.action_labels[a] if self.action_labels else str(a)
+        """The label of an action, or what it is made of, or its number."""
+        return _label(self.action_labels, self.action_variables, a)
 
     def __repr__(self) -> str:
         form = "sparse" if self.sparse else "dense"
@@ -153,15 +166,15 @@ class TabularMDP:
         """The optimal plan: over the horizon, or discounted if a discount is given."""
         return planning.plan(self, discount=discount, **options)
 
-    def value(self, policy: NDArray, discount: float | None = None) -> Floats:
+    def value(self, policy: ArrayLike, discount: float | None = None) -> Floats:
         """Value of a policy: [H, S] over the horizon, [S] discounted."""
         return planning.evaluate(self, policy, discount=discount)
 
-    def policy_return(self, policy: NDArray) -> float:
+    def policy_return(self, policy: ArrayLike) -> float:
         """Expected reward of a whole episode under a policy."""
         return float(self.start @ self.value(policy)[0])
 
-    def average_reward(self, policy: NDArray) -> float:
+    def average_reward(self, policy: ArrayLike) -> float:
         """V of the paper: the expected average reward over the horizon."""
         return self.policy_return(policy) / self.horizon
 
@@ -181,7 +194,7 @@ class TabularMDP:
         """Probabilities [S, A], equal over the available actions."""
         return self.available / self.available.sum(axis=1, keepdims=True)
 
-    def expected_visits(self, policy: NDArray) -> Floats:
+    def expected_visits(self, policy: ArrayLike) -> Floats:
         """Expected visits of each pair at each step of an episode, [H, S, A]."""
         return planning.expected_visits(self, policy)
 
@@ -206,18 +219,9 @@ class TabularMDP:
 
     # -- ways in and out
 
-    @classmethod
-    def from_outcomes(
-        cls, outcomes: Sequence[tuple[int, int, int, float, float]], **options: Any
-    ) -> TabularMDP:
-        """Build from a list of (s, a, s', p, r): the pairs that are not listed do not exist."""
-        from gim.convert import from_outcomes
-
-        return from_outcomes(outcomes, **options)
-
     def to_gymnasium(self, render_mode: str | None = None) -> Any:
-        """This MDP as a Gymnasium environment; it draws the same bits as the compiled loop."""
-        from gim.envs.tabular import TabularEnv
+        """This MDP as a Gymnasium environment; it agrees with the compiled loop bit for bit."""
+        from gim.gymnasium_env import TabularEnv
 
         return TabularEnv(self, render_mode=render_mode)
 
@@ -225,9 +229,9 @@ class TabularMDP:
         """Save to one file, which `gim.load` reads."""
         files.save(path, "mdp", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same MDP."""
-        arrays: dict[str, NDArray] = {
+        arrays: dict[str, NDArray[Any]] = {
             "start": self.start,
             "terminal": self.terminal,
             "available": self.available,
@@ -243,11 +247,19 @@ class TabularMDP:
                 arrays[name] = table
         if self.noise is not None:
             arrays["noise"] = self.noise
-        names = ("horizon", "discount", "state_labels", "action_labels", "name", "info")
-        return arrays, {key: getattr(self, key) for key in names}
+        meta = {key: getattr(self, key) for key in ("horizon", "discount", "name", "info")}
+        for key in ("state_labels", "action_labels"):
+            labels = getattr(self, key)
+            meta[key] = None if labels is None else [plain(label) for label in labels]
+        for name in DESCRIPTIONS:
+            described: Variables | None = getattr(self, name)
+            meta[name] = None
+            if described is not None:
+                arrays[f"{name}.codes"], meta[name] = described.pack()
+        return files.Packed(arrays, meta)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> TabularMDP:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> TabularMDP:
         """The inverse of `pack`."""
         given: dict[str, Any] = dict(meta)
         shape = (arrays["available"].size, arrays["available"].shape[0])
@@ -256,6 +268,8 @@ class TabularMDP:
             if part == "data":
                 parts = [arrays[f"{table}.{p}"] for p in ("data", "indices", "indptr")]
                 given[table] = sparse.csr_array(tuple(parts), shape=shape)
+            elif part == "codes":
+                given[table] = Variables.unpack(array, meta[table])
             elif not part:
                 given[name] = array
         return cls(**given)
@@ -263,19 +277,19 @@ class TabularMDP:
     def _arguments(self) -> dict[str, Any]:
         r = self.rewards if self.rewards_next is None else self.rewards_next
         names = ("start", "horizon", "discount", "terminal", "available", "state_labels")
-        more = ("action_labels", "name", "info")
+        more = ("action_labels", *DESCRIPTIONS, "name", "info")
         given = {key: getattr(self, key) for key in names + more}
         noise = 0.0 if self.noise is None else self.noise
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
-
-
-def _horizon(given: Any) -> int:
-    if isinstance(given, bool) or int(given) != given or given < 1:
-        raise ValueError(f"horizon = {given!r}: an episode has a whole number of steps, 1 or more")
-    return int(given)
 
 
 def _discount(given: float | None) -> float | None:
     if given is not None and not 0 <= given <= 1:
         raise ValueError(f"discount = {given!r}: must be from 0 to 1")
     return None if given is None else float(given)
+
+
+def _label(labels: Sequence[Any] | None, variables: Variables | None, i: int) -> str:
+    if labels is not None:
+        return str(labels[i])
+    return str(i) if variables is None else variables.label(i)

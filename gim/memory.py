@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-def flatten(memory: Any, prefix: str = "") -> dict[str, NDArray]:
+def flatten(memory: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
     """Turn a NamedTuple of arrays, nested or not, into {"field.field": array}."""
-    flat: dict[str, NDArray] = {}
+    flat: dict[str, NDArray[Any]] = {}
     for name, value in memory._asdict().items():
         if hasattr(value, "_asdict"):
             flat |= flatten(value, f"{prefix}{name}.")
@@ -22,7 +22,7 @@ def flatten(memory: Any, prefix: str = "") -> dict[str, NDArray]:
     return flat
 
 
-def rebuild(template: Any, flat: dict[str, NDArray], prefix: str = "") -> Any:
+def rebuild(template: Any, flat: dict[str, NDArray[Any]], prefix: str = "") -> Any:
     """The inverse of `flatten`, for a memory of the same type (sizes may differ)."""
     values = []
     for name, value in template._asdict().items():

@@ -7,7 +7,7 @@ A parameter is an annotated field of a frozen dataclass, or an annotated argumen
         alpha: Annotated[float, Within(0, 1), "step size"] = 0.1
 
 The same declaration serves the check at construction, the listing of the command line
-(`describe`), and the reading of words such as ``q_learning:alpha=0.1`` (see `gim.registry`).
+(`describe`), and the reading of spec strings such as ``q_learning:alpha=0.1`` (see `gim.registry`).
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Within(NamedTuple):
 
 
 class OneOf:
-    """One word of a few."""
+    """One text of a few."""
 
     def __init__(self, *choices: str) -> None:
         self.choices = choices
@@ -104,6 +104,11 @@ def checked(function: F) -> F:
 
 def describe(thing: Any) -> tuple[Parameter, ...]:
     """List the parameters of a class of `Params` or of a `checked` function."""
+    return _described(thing)
+
+
+@functools.cache  # reading annotations anew took a quarter of a short run
+def _described(thing: Any) -> tuple[Parameter, ...]:
     function = inspect.unwrap(thing)
     hints = get_type_hints(function, include_extras=True)
     return tuple(_parameter(name, default, hints.get(name, Any)) for name, default in _of(function))
@@ -148,7 +153,7 @@ def _of_kind(kind: Any, value: Any) -> Any:
     kinds = get_args(kind) if get_origin(kind) in (Union, types.UnionType) else (kind,)
     if any(k is Any for k in kinds) or (value is None and type(None) in kinds):
         return value
-    simple = {bool: "true or false", int: "a whole number", float: "a number", str: "a word"}
+    simple = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     if not all(k in simple or k is type(None) for k in kinds):
         return value
     if isinstance(value, bool):
@@ -158,5 +163,5 @@ def _of_kind(kind: Any, value: Any) -> Any:
         return value
     elif float in kinds and isinstance(value, int):
         return float(value)
-    words = " or ".join(simple.get(k, "none") for k in kinds)
-    raise ValueError(f"must be {words}")
+    wanted = " or ".join(simple.get(k, "none") for k in kinds)
+    raise ValueError(f"must be {wanted}")

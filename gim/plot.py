@@ -148,16 +148,19 @@ def singular_values(mdp: TabularMDP) -> Any:
 
 
 @looks
-def grid(mdp: TabularMDP, policy: NDArray | None = None, value: NDArray | None = None) -> Any:
+def grid(
+    mdp: TabularMDP, policy: NDArray[Any] | None = None, value: NDArray[Any] | None = None
+) -> Any:
     """Value and policy on a grid world, with arrows.
 
     Args:
-        mdp: a task made by `gridworld` (its cells are kept in `mdp.info`).
+        mdp: a task made by `gridworld`, or FrozenLake or CliffWalking as `from_gymnasium` reads
+            them (the cells are kept in `mdp.info`).
         policy: actions [S] or [H, S] (the first step is shown); None: the optimal one.
         value: [S]; None: the value of the policy over the horizon.
     """
     cells = mdp.info.get("layout", {}).get("cells")
-    if cells is None or mdp.action_labels != tuple(ARROWS):
+    if cells is None or {*map(str, mdp.action_labels or ())} != {*ARROWS}:
         raise ValueError(f"{mdp.name} is no grid: give a task of gridworld")
     policy = mdp.plan().policy if policy is None else np.asarray(policy)
     value = mdp.value(policy)[0] if value is None else np.asarray(value)
@@ -209,7 +212,8 @@ def graph(mdp: TabularMDP) -> Any:
     for s, (x, y) in enumerate(at):
         double = {"linewidth": 3} if mdp.terminal[s] else {"linewidth": 1.2}
         axis.scatter(x, y, s=820, facecolor="white", edgecolor="black", zorder=3, **double)
-        axis.text(x, y, mdp.state_label(s), ha="center", va="center", zorder=4, fontsize=7)
+        name = mdp.state_labels[s] if mdp.state_labels else str(s)  # short, to fit the circle
+        axis.text(x, y, name, ha="center", va="center", zorder=4, fontsize=7)
     for a in range(mdp.A):
         colour = COLOURS[a % len(COLOURS)]
         axis.plot([], [], color=colour, lw=1.5, label=mdp.action_label(a))
@@ -249,7 +253,7 @@ def _label(mdp: TabularMDP, s: int, a: int, t: int, p: float) -> str:
     return (f"{p:.2g}" if p < 1 else "") + (f"  r={r:,.6g}" if r else "")
 
 
-def _arrow(axis: Any, at: NDArray, s: int, t: int, a: int, text: str) -> None:
+def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> None:
     """A curved arrow from s to t, or a loop at s; each action has its own bend."""
     colour = COLOURS[a % len(COLOURS)]
     style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 15, "shrinkB": 15}

@@ -6,7 +6,9 @@ One way of writing serves the command line, study files and saved runs::
     riverswim:length=10
     gim:m=40,completion=als(rank=3,ridge=0.1)
 
-To add a thing is to write one file in the package that its registry watches.
+To add a thing is to write one file in the package that its registry watches, or in a package of
+your own that names it in the entry-point group ``gim.plugins`` (docs/extending.md). Its name is
+that of the class or function in snake_case, unless `name=` is given.
 """
 
 from __future__ import annotations
@@ -15,17 +17,22 @@ import difflib
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import is_dataclass
-from typing import Any, NamedTuple
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, is_dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from gim.params import describe
+from gim.params import Params, describe
+from gim.plugins import Plugins
+
+NAME = r"[\w./-]+"  # what a spec string may begin with
 
 
 class Spec(NamedTuple):
-    """A name and its parameters, as read from a word such as ``riverswim:length=10``."""
+    """A name and its parameters, as read from a spec string such as ``riverswim:length=10``."""
 
     name: str
     args: dict[str, Any]
@@ -35,35 +42,70 @@ class Spec(NamedTuple):
 
 
 class Registry:
-    """The things of one kind, by name."""
+    """The things of one kind, by name: those of a package of gim, and those of plugins."""
+
+    every: ClassVar[list[Registry]] = []
 
     def __init__(self, kind: str, package: str) -> None:
         self.kind = kind
         self.package = package
         self._made: dict[str, Callable[..., Any]] = {}
         self._found = False
+        Registry.every.append(self)
 
-    def add(self, name: str, make: Callable[..., Any]) -> None:
-        """Register a class or function under a name."""
+    def add(self, name: str | None, make: Callable[..., Any], replace: bool = False) -> str:
+        """Register a class or function; returns its name, by default its own in snake_case.
+
+        A name that is taken is refused, unless by the very same class: a module may be reloaded.
+        """
+        name = name or snake(make.__name__)
+        if not re.fullmatch(NAME, name):
+            raise ValueError(f"{name!r} is no name for {_path(make)}: take letters, digits and _")
+        if not self.owns(make):
+            self.find()  # gim's own come first, so that it is the newcomer who is refused
+        taken = self._made.get(name)
+        if taken is not None and not replace and _origin(taken) != _origin(make):
+            raise ValueError(
+                f"the {self.kind} name {name!r} is taken by {_path(taken)}: give {_path(make)} "
+                "another with name=, or pass replace=True"
+            )
         self._made[name] = make
+        return name
+
+    def owns(self, make: Callable[..., Any]) -> bool:
+        """Whether this is one of gim's own."""
+        return make.__module__.split(".")[0] == self.package.split(".")[0]
+
+    def find(self) -> None:
+        """Import every file of the package, and no plugin."""
+        if not self._found:
+            package = importlib.import_module(self.package)
+            for module in pkgutil.iter_modules(package.__path__):
+                importlib.import_module(f"{self.package}.{module.name}")
+            self._found = True
 
     def names(self) -> list[str]:
         """All names, sorted."""
-        self._find()
+        self._look()
         return sorted(self._made)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        self._find()
+        self._look()
         if name not in self._made:
             raise ValueError(f"unknown {self.kind} {name!r}{did_you_mean(name, self._made)}")
         return self._made[name]
 
     def __contains__(self, name: str) -> bool:
-        self._find()
+        self._look()
         return name in self._made
 
+    def examples(self, name: str) -> list[str]:
+        """The spec strings that the conformance kit is to check under this name."""
+        settings = getattr(self[name], "examples", ("",))
+        return [f"{name}:{args}" if args else name for args in settings]
+
     def make(self, word: Any, **more: Any) -> Any:
-        """Build from a word, a `Spec`, or pass on a thing that is built already."""
+        """Build from a name, a spec string or a `Spec`; what is built already is passed on."""
         if isinstance(word, str):
             word = parse(word)
         if not isinstance(word, Spec):
@@ -79,34 +121,92 @@ class Registry:
 
     def name_of(self, thing: Any) -> str:
         """The name under which the class of this thing is registered."""
-        self._find()
+        self._look()
+        origin = _origin(type(thing))  # not the class itself: its module may have been reloaded
         for name, made in self._made.items():
-            if made is type(thing):
+            if _origin(made) == origin:
                 return name
-        kind = type(thing).__name__
-        raise ValueError(f"{kind} is not a registered {self.kind}: add it with registry.add()")
+        raise ValueError(
+            f"{type(thing).__name__} is not a registered {self.kind}: see gim.registry"
+        )
 
     def write(self, thing: Any) -> str:
-        """The word that builds this thing again: its name and what differs from the defaults."""
+        """The spec string that builds this thing again: its name, and what is not by default."""
         return write(self.name_of(thing), arguments(thing), nested=False)
 
     def check(self, value: Any) -> Any:
-        """As a rule of `gim.params`: words become things."""
+        """As a rule of `gim.params`: names and spec strings become things."""
         return self.make(value) if value is not None else value
 
     def __str__(self) -> str:
         return f"a {self.kind}"
 
-    def _find(self) -> None:
-        if not self._found:
-            self._found = True
-            package = importlib.import_module(self.package)
-            for module in pkgutil.iter_modules(package.__path__):
-                importlib.import_module(f"{self.package}.{module.name}")
+    def _look(self) -> None:
+        self.find()
+        plugins.load()
+
+
+@dataclass(frozen=True)
+class Registered(Params):
+    """Base of the kinds: ``class Agent(Registered, registry=agents)`` makes one.
+
+    Each class that derives from a kind is registered by that alone, ``class MyAgent(Agent)`` as
+    `my_agent`; it may say ``name="mine"``, and ``replace=True`` to take the name of another.
+    """
+
+    registry: ClassVar[Registry]
+    examples: ClassVar[tuple[str, ...]] = ("",)  # parameters at which the kit checks it
+
+    def __init_subclass__(
+        cls,
+        name: str | None = None,
+        replace: bool = False,
+        registry: Registry | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init_subclass__(**kwargs)
+        if registry is not None:
+            cls.registry = registry
+        else:
+            cls.registry.add(name, cls, replace)
+
+    def __str__(self) -> str:
+        return self.registry.write(self)
+
+
+@contextmanager
+def _undone_if_it_fails() -> Iterator[None]:
+    """Forget what a failing plugin has registered, but not what it made gim import of its own."""
+    before = {registry: dict(registry._made) for registry in Registry.every}
+    try:
+        yield
+    except BaseException:
+        for registry in Registry.every:
+            ours = {name: made for name, made in registry._made.items() if registry.owns(made)}
+            registry._made = ours | before.get(registry, {})
+        raise
+
+
+plugins = Plugins("gim.plugins", guard=_undone_if_it_fails)
+
+
+def snake(name: str) -> str:
+    """CamelCase to snake_case: QLearning is q_learning."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def _origin(make: Any) -> tuple[str, str]:
+    """Where a thing is defined: by file, since a script is `__main__` to itself."""
+    file = getattr(sys.modules.get(make.__module__), "__file__", None)
+    return file or make.__module__, make.__qualname__
+
+
+def _path(make: Any) -> str:
+    return f"{make.__module__}.{make.__qualname__}"
 
 
 def did_you_mean(word: str, words: Iterable[str]) -> str:
-    """A hint to end an error message with: the nearest word, or all of them."""
+    """A hint to end an error message with: the nearest name, or all of them."""
     words = sorted(words)
     close = difflib.get_close_matches(word, words, n=1)
     return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(words)}"
@@ -115,7 +215,7 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
 def parse(word: str) -> Spec:
     """Read ``name``, ``name:key=value,...`` or ``name(key=value,...)``."""
     text = word.strip()
-    name, rest = re.match(r"([\w./-]*)(.*)", text, re.S).groups()  # type: ignore[union-attr]
+    name, rest = re.match(rf"({NAME})?(.*)", text, re.S).groups()  # type: ignore[union-attr]
     if not name:
         raise ValueError(f"{word!r} does not start with a name: write name or name:key=value")
     if not rest:
@@ -197,4 +297,6 @@ def _word(value: Any) -> str:
         return str(value).lower()
     if isinstance(value, (int, float, str)):
         return str(value)
-    raise ValueError(f"{type(value).__name__} cannot be written as a word: register it first")
+    raise ValueError(
+        f"{type(value).__name__} cannot be written in a spec string: register it first"
+    )

@@ -2,29 +2,69 @@
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import gymnasium
-import numpy as np
-from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
-from gim.convert import NoTable, from_gymnasium
+from gim.arguments import whole
+from gim.deploy import Built
+from gim.gymnasium_table import shows_all
+from gim.gymnasium_task import told_by
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
+from gim.model.rewards import LEARNED_RANGE
 from gim.runs import Callback, Run, Runs
-from gim.worlds import world_of
+from gim.worlds import World, world_of
+
+FROM_TABLE = (
+    "the environment shows its table of transitions: it is played from the table, compiled, and is "
+    "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
+)
+REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
+
+
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: None = ...,
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Run: ...
+@overload
+def run(
+    agent: Agent | str,
+    world: World,
+    episodes: int = ...,
+    seed: int = ...,
+    callback: Callback | None = ...,
+    resume: None = ...,
+    *,
+    seeds: Iterable[int],
+    horizon: int | None = ...,
+    prior: LearnedModel | None = ...,
+) -> Runs: ...
+@overload
+def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
 
 
 def run(
     agent: Agent | str | None = None,
-    world: Any = None,
+    world: World | None = None,
     episodes: int = 5000,
     seed: int = 0,
     callback: Callback | None = None,
@@ -33,18 +73,20 @@ def run(
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
-) -> Any:
+) -> Run | Runs:
     """Let an agent learn in a world.
 
     Args:
-        agent: such as `gim.QLearning(alpha=0.1)`, or the word ``"q_learning:alpha=0.1"``.
-        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step), or a word.
+        agent: such as `gim.QLearning(alpha=0.1)`, or its spec string ``"q_learning:alpha=0.1"``.
+        world: a `TabularMDP` (compiled), a Gymnasium environment (step by step, unless it shows
+            its table of transitions), or a name or spec string such as ``"riverswim:length=10"``;
+            see `gim.worlds`.
         episodes: how many to play.
         seed: fixes every bit of the run.
         callback: called about ten times a second with a `Report`; returning True pauses the run.
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
-        horizon: H for an environment that has no time limit of its own.
+        horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: a model learned in another run, from which a model-based agent starts; with
             `infer=gim.Analogy()` it is first judged by what is met here.
 
@@ -64,9 +106,9 @@ def run(
         return _warned(paused.go(callback))
     if agent is None or world is None:
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
-    agent, world = agents.make(agent), world_of(world, horizon)
+    agent, world = agents.make(agent), world_of(world, horizon, imports=True)
     if not isinstance(agent, Agent):
-        raise ValueError(f"{agent!r} is not an agent: give gim.QLearning() or its word q_learning")
+        raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
         return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
     made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
@@ -75,22 +117,29 @@ def run(
 
 def prepare(
     agent: Agent,
-    world: Any,
+    world: Built,
     episodes: int,
     seed: int = 0,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
+    *,
+    stepwise: bool = False,
 ) -> Run:
-    """Make a run that has not begun: checks, tells the agent what it may know, seeds all."""
-    episodes, seed = _whole("episodes", episodes, 1), _whole("seed", seed, 0)
-    if isinstance(world, TabularMDP):
-        if horizon not in (None, world.horizon):
-            world = world.with_(horizon=horizon)
-        mdp, task = world, task_of(world)
-    else:
-        _check_spaces(world)
-        mdp = _table_of(world, horizon)
-        task = _task_of_env(world, mdp, horizon)
+    """Make a run that has not begun: checks, tells the agent what it may know, seeds all.
+
+    With `stepwise` an environment is stepped through even if it shows its table.
+    """
+    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
+    horizon = None if horizon is None else whole("horizon", horizon, 1)
+    if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
+        world = world.with_(horizon=horizon)
+    told = world if isinstance(world, TabularMDP) else told_by(world, horizon)
+    mdp = told if isinstance(told, TabularMDP) else None
+    task = task_of(told) if isinstance(told, TabularMDP) else told
+    foreign = not isinstance(world, TabularMDP)
+    from_table = foreign and mdp is not None and not stepwise and shows_all(world)
+    if from_table and mdp is not None:
+        world = mdp
     if prior is not None:
         if (prior.S, prior.A) != (task.S, task.A):
             raise ValueError(
@@ -98,71 +147,58 @@ def prepare(
                 f"{task.A}: they must agree"
             )
         task = replace(task, prior=prior)
-    return Run(agent, world, mdp, task, episodes, seed)
+    made = Run(agent, world, mdp, task, episodes, seed)
+    if from_table:
+        made.mind.note(FROM_TABLE)
+    return made
 
 
-def unpack_run(arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
-        world: Any = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
+        world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
     else:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
-        world = gymnasium.make(name, **meta["env"]["kwargs"])
-    agent = agents.make(meta["agent"])
+        limit = {"max_episode_steps": meta["horizon"]}
+        world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
-    run = prepare(agent, world, meta["episodes"], meta["seed"], meta["horizon"], prior)
+    given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
+    run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
 
 
-def _part(arrays: dict[str, NDArray], prefix: str) -> dict[str, NDArray]:
+def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
     return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def task_of(mdp: TabularMDP) -> Task:
     """What an agent is told of an MDP."""
-    return Task(mdp.S, mdp.A, mdp.horizon, mdp.available, mdp.reward_range, mdp.discount, truth=mdp)
-
-
-def _task_of_env(env: Any, mdp: TabularMDP | None, horizon: int | None) -> Task:
-    if mdp is not None:
-        return task_of(mdp)
-    limit = getattr(env.spec, "max_episode_steps", None)
-    if (horizon or limit) is None:
-        raise ValueError("this environment has no time limit: give one with horizon=")
-    S, A = int(env.observation_space.n), int(env.action_space.n)
-    return Task(S, A, _whole("horizon", horizon or limit, 1), np.ones((S, A), bool), None)
-
-
-def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:
-    """The exact model of an environment, if it has a table over the very same states."""
-    try:
-        mdp = from_gymnasium(env, horizon)
-    except NoTable:
-        return None
-    return mdp if env.observation_space.n == mdp.S else None
-
-
-def _check_spaces(env: Any) -> None:
-    if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"{env!r} is not a world: give a TabularMDP, a Gymnasium env, or a word")
-    for name in ("observation_space", "action_space"):
-        space = getattr(env, name)
-        if not isinstance(space, Discrete):
-            raise ValueError(
-                f"the {name} is {space}: gim needs Discrete spaces; number its values with a "
-                "gymnasium wrapper"
-            )
-
-
-def _whole(name: str, value: Any, low: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < low:
-        raise ValueError(f"{name} = {value!r}: give a whole number, {low} or more")
-    return int(value)
+    return Task(
+        mdp.S,
+        mdp.A,
+        mdp.horizon,
+        mdp.available,
+        mdp.reward_range,
+        mdp.discount,
+        truth=mdp,
+        variables=mdp.variables,
+        action_variables=mdp.action_variables,
+    )
 
 
 def _warned(run: Run) -> Run:
     for text in dict.fromkeys(run.notes):
-        warnings.warn(text, stacklevel=3)
+        if text in REMARKS:
+            _say(text)
+        else:
+            warnings.warn(text, stacklevel=3)
     return run
+
+
+@cache
+def _say(text: str) -> None:
+    """Say it once, where the user's logging wants it: on the terminal unless told otherwise."""
+    logging.getLogger("gim").warning(text)

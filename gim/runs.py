@@ -13,12 +13,14 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
+from gim.deploy import Built, best_policy, named
+from gim.gymnasium_table import unlike_made
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild
 from gim.model.learned import LearnedModel
-from gim.terminal import table
+from gim.policy import Policy
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -63,7 +65,7 @@ class Run:
     def __init__(
         self,
         agent: Agent,
-        world: Any,
+        world: Built,
         mdp: TabularMDP | None,
         task: Task,
         episodes: int,
@@ -108,9 +110,24 @@ class Run:
         return self.mdp.score(self.returns)
 
     @property
-    def policy(self) -> NDArray | None:
+    def policy(self) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return self.agent.policy(self.memory)
+
+    def best_policy(self) -> Policy:
+        """The policy to deploy, as far as the agent knows; `policy` is what it plays to learn.
+
+        For an agent with a model, the plan over the horizon on what it believes: without bonuses,
+        without draws, and without a pair of which nothing is known where another is known. For an
+        agent that learns values, greedy in them. States and actions go by the world's own names.
+
+        Example:
+            >>> import gim
+            >>> policy = gim.run("psrl", "riverswim", episodes=200).best_policy()
+            >>> policy(0), policy(0, step=19), gim.make("riverswim").policy_return(policy) > 1000
+            ('right', 'left', True)
+        """
+        return best_policy(self.agent, self.memory, self.task, self.world)
 
     @property
     def model(self) -> LearnedModel | None:
@@ -147,17 +164,7 @@ class Run:
         policy = self.policy
         if policy is None:
             return "this agent has no policy to show"
-        state = self.mdp.state_label if self.mdp else str
-        action = self.mdp.action_label if self.mdp else str
-        if np.issubdtype(policy.dtype, np.floating):
-            chances = policy if policy.ndim == 2 else policy[0]
-            cells = [[state(s), *(f"{p:.2f}" for p in row)] for s, row in enumerate(chances)]
-            return table(cells, ["state", *(action(a) for a in range(chances.shape[1]))])
-        steps = policy if policy.ndim == 2 else policy[None]
-        rows = [[state(s), _spans(steps[:, s], action)] for s in range(steps.shape[1])]
-        return table(
-            rows, ["state", "action (from step)"] if len(steps) > 1 else ["state", "action"]
-        )
+        return named(policy, self.world).table()
 
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
@@ -238,7 +245,7 @@ class Run:
         """Save the run, finished or paused, to one file; `gim.load` reads it again."""
         files.save(path, "run", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
@@ -265,9 +272,9 @@ class Run:
         if self.task.prior is not None:
             packed, meta["prior"] = self.task.prior.pack()
             arrays |= {f"prior.{key}": value for key, value in packed.items()}
-        return arrays, meta
+        return files.Packed(arrays, meta)
 
-    def unpack(self, arrays: dict[str, NDArray], meta: dict[str, Any]) -> Run:
+    def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         """Put a packed state into this run, which was made for the same agent and world."""
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
@@ -303,15 +310,11 @@ class Runs(list[Run]):
         return float(self.scores.mean())
 
 
-def _spans(actions: NDArray, label: Callable[[int], str]) -> str:
-    """One action, or the step from which each is taken: `right (1), left (18)`."""
-    changes = np.flatnonzero(np.append(True, actions[1:] != actions[:-1]))
-    if changes.size == 1:
-        return label(int(actions[0]))
-    return ", ".join(f"{label(int(actions[h]))} ({h + 1})" for h in changes)
-
-
 def _spec_of(env: Any) -> dict[str, Any]:
     if env.spec is None:
         raise ValueError("only an environment made by gymnasium.make can be saved with a run")
+    if (strange := unlike_made(env)) is not None:
+        raise ValueError(
+            f"a run cannot be saved with a {strange} around its environment, which would be lost"
+        )
     return {"id": env.spec.id, "kwargs": dict(env.spec.kwargs)}

@@ -21,7 +21,7 @@ CUT = 1  # it ends because the horizon is reached: the state reached is like any
 TERMINATED = 2  # it ends in a terminal state
 
 
-class World(NamedTuple):
+class AliasTables(NamedTuple):
     """What the compiled loop needs of an MDP."""
 
     A: int
@@ -74,7 +74,7 @@ def listed(available: NDArray[np.bool_]) -> tuple[NDArray[np.int64], NDArray[np.
     return np.argsort(~available, axis=1, kind="stable"), available.sum(axis=1)
 
 
-def make_world(mdp: Any) -> World:
+def make_world(mdp: Any) -> AliasTables:
     """Build the alias tables of an MDP, for all pairs and the start at once."""
     rows = mdp.rows()
     starts = np.flatnonzero(mdp.start)
@@ -89,7 +89,7 @@ def make_world(mdp: Any) -> World:
     else:
         payments = _on_pattern(mdp.rewards_next, rows)
         reward = np.append(payments, np.zeros(starts.size))[places]
-    return World(
+    return AliasTables(
         A=mdp.A,
         H=mdp.horizon,
         first=first,

@@ -182,7 +182,7 @@ class Progress:
         if now > then and done > before:
             rate = (done - before) / (now - then)
         left = duration((self.total - done) / rate) if rate and self.total >= done else "?"
-        parts = [f"{left} left", f"{duration(now - self.began)} gone", f"{count(rate)}/s", extra]
+        parts = [f"{left} left", f"elapsed {duration(now - self.began)}", f"{count(rate)}/s", extra]
         parts = [part for part in parts if part]
         label = f"{self.label} " if self.label else ""
         for kept in range(len(parts), -1, -1):

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.arguments import as_whole
+
 SUM_TOLERANCE = 1e-6  # rows of float32 tables pass, forgotten successors do not
 
 Floats = NDArray[np.float64]
@@ -162,11 +164,12 @@ def start_of(given: Any, S: int) -> Floats:
 
 def state_of(name: str, given: Any, S: int) -> int:
     """One state, in range."""
-    if isinstance(given, (bool, np.bool_)) or not float(given).is_integer():
+    state = as_whole(given)
+    if state is None:
         raise ValueError(f"{name} = {given!r}: give a whole number, the index of a state")
-    if not 0 <= int(given) < S:
+    if not 0 <= state < S:
         raise ValueError(f"{name} = {given} is out of range: states are 0 to {S - 1}")
-    return int(given)
+    return state
 
 
 def flags_of(name: str, given: Any, S: int) -> NDArray[np.bool_]:
@@ -206,19 +209,6 @@ def noise_of(given: Any, S: int, A: int) -> Floats | None:
     if not np.isfinite(noise).all() or (noise < 0).any():
         raise ValueError("noise is a standard deviation: finite, and not below 0")
     return np.broadcast_to(noise, (S, A)).copy() if noise.any() else None
-
-
-def labels_of(name: str, given: Sequence[Any] | None, n: int) -> tuple[str, ...] | None:
-    """Labels as distinct strings."""
-    if given is None:
-        return None
-    labels = tuple(str(label) for label in given)
-    if len(labels) != n:
-        raise ValueError(f"{name} has {len(labels)} labels for {n}")
-    if len(set(labels)) < n:
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise ValueError(f"{name}: {twice!r} stands twice")
-    return labels
 
 
 def _numbers(name: str, given: Any) -> Floats:

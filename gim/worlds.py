@@ -1,8 +1,9 @@
-"""Worlds by word, written the same way everywhere: on the command line, in code, in study files.
+"""Worlds by name, written the same way everywhere: on the command line, in code, in study files.
 
 - ``riverswim:length=10``: a task of ours, with its parameters
 - ``my.npz``: an MDP that was saved
 - ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
+- ``my_module:MyEnv-v0``: the same, after a module was imported that registers it
 
 An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
 any other is stepped through.
@@ -11,24 +12,33 @@ any other is stepped through.
 from __future__ import annotations
 
 import difflib
+import importlib
+import re
+import sys
 from pathlib import Path
-from typing import Any
 
 import gymnasium
 
+from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
+from gim.deploy import Built
 from gim.envs import tasks
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
 
+World = Built | str | Path  # what stands for a world: see `world_of`
+MODULE = re.compile(r"([A-Za-z_][\w.]*):([\w./-]+(?::.*)?)")  # such as my_module:MyEnv-v0:size=5
 
-def world_of(word: Any, horizon: int | None = None) -> Any:
-    """Build a world from a word; what is built already is passed on.
+
+def world_of(given: World, horizon: int | None = None, imports: bool = False) -> Built:
+    """Build a world from its name or spec string; what is built already is passed on.
 
     Args:
-        word: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
+        given: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
         horizon: H, where it is to differ from the world's own, or where that has none.
+        imports: whether a word may name a module to import, as ``my_module:MyEnv-v0`` does: right
+            where a person has written it, wrong for what comes from a file.
 
     Returns:
         A `TabularMDP`, or a Gymnasium environment without a table.
@@ -37,25 +47,44 @@ def world_of(word: Any, horizon: int | None = None) -> Any:
         >>> world_of("riverswim:length=10")
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
-    if horizon is not None and horizon < 1:
-        raise ValueError(f"horizon = {horizon}: an episode has a whole number of steps, 1 or more")
-    if isinstance(word, Path):
-        world = load(word, "mdp")
-    elif isinstance(word, str):
-        world = _from_word(word, horizon)
+    if horizon is not None:
+        horizon = whole("horizon", horizon, low=1)
+    world: Built
+    if isinstance(given, Path):
+        world = load(given, "mdp")
+    elif isinstance(given, str):
+        world = _from_text(_imported(given, imports), horizon)
     else:
-        world = word
+        world = given
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         return world.with_(horizon=horizon)
     return world
 
 
-def _from_word(word: str, horizon: int | None) -> Any:
-    if word.endswith(".npz"):
-        return load(word, "mdp")
-    spec = parse(word)
+def _imported(text: str, allowed: bool) -> str:
+    """The text without the module in front, which is imported: it registers the environment."""
+    found = MODULE.fullmatch(text)
+    if found is None or found[1] in tasks or Path(text).exists():
+        return text
+    module, rest = found.groups()
+    if not allowed:
+        raise ValueError(f"{text!r} would import {module}, which is not done from a file")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # where the `gim` command would not look
+    try:
+        importlib.import_module(module)
+    except Exception as problem:  # foreign code, which may raise anything
+        raise ValueError(f"cannot import {module}, as {text!r} asks for: {problem}") from None
+    return rest
+
+
+def _from_text(text: str, horizon: int | None) -> Built:
+    if text.endswith(".npz"):
+        return load(text, "mdp")
+    spec = parse(text)
     if spec.name in tasks:
-        return tasks.make(spec)
+        mdp: TabularMDP = tasks.make(spec)
+        return mdp
     if spec.name in gymnasium.registry:
         return _from_gymnasium(spec, horizon)
     if Path(spec.name).is_file():
@@ -65,7 +94,7 @@ def _from_word(word: str, horizon: int | None) -> Any:
     raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
 
 
-def _from_gymnasium(spec: Spec, horizon: int | None) -> Any:
+def _from_gymnasium(spec: Spec, horizon: int | None) -> Built:
     limit = {} if horizon is None else {"max_episode_steps": horizon}
     try:
         env = gymnasium.make(spec.name, **(spec.args | limit))

@@ -112,6 +112,27 @@ class QLearning(Twin):
         return self.table(self.q)
 
 
+class SARSA(Twin):
+    def start(self):
+        self.q = {(s, a): self.agent.initial for s in self.S for a in self.A}
+        self.best = self.greedy_at_first()
+        self.following = None
+
+    def act(self, s, h):
+        return self.epsilon_greedy(s, self.best) if h == 0 else self.following
+
+    def learn(self, s, h, a, r, t, end):
+        future = 0.0
+        if end != TERMINATED:
+            self.following = self.epsilon_greedy(t, self.best)
+            future = self.q[t, self.following]
+        self.q[s, a] += self.agent.alpha * (r + self.agent.gamma * future - self.q[s, a])
+        self.stay_or_lowest_best(self.q, self.best, s)
+
+    def values(self):
+        return self.table(self.q)
+
+
 class DoubleQLearning(Twin):
     def start(self):
         self.q = [{(s, a): self.agent.initial for s in self.S for a in self.A} for _ in "AB"]
@@ -169,6 +190,51 @@ class DelayedQLearning(Twin):
 
     def values(self):
         return self.table(self.q)
+
+
+class OptimisticQLearning(Twin):
+    """Algorithms 1 and 2 of the publication, every V_{h+1}(s') kept in a list."""
+
+    def start(self):
+        low, high = self.task.reward_range
+        high = high if self.agent.r_max is None else self.agent.r_max
+        self.width, self.top = high - low, [max(high, 0) * (self.H - h) for h in range(self.H)]
+        steps = range(self.H)
+        self.Q = {(h, s, a): self.top[h] for h in steps for s in self.S for a in self.A}
+        self.V = {(h, s): self.top[h] for h in steps for s in self.S}
+        self.V |= {(self.H, s): 0.0 for s in self.S}
+        self.seen, self.beta, self.T = defaultdict(list), defaultdict(float), 0
+        u = {(h, s): self.rng.random() for h in steps for s in self.S}
+        self.best = {x: self.actions[x[1]][int(u[x] * len(self.actions[x[1]]))] for x in u}
+
+    def act(self, s, h):
+        return self.best[h, s]
+
+    def learn(self, s, h, a, r, t, end):
+        x, H, c = (h, s, a), self.H, self.agent.c
+        self.T += 1
+        future = self.V[h + 1, t] if end != TERMINATED else 0.0
+        self.seen[x].append(future)
+        n, SA = len(self.seen[x]), self.task.S * self.task.A
+        alpha, iota = (H + 1) / (H + n), math.log(SA * self.T / self.agent.delta)
+        bonus = c * self.width * math.sqrt(H**3 * iota / n)
+        if self.agent.bonus == "bernstein":
+            spread = np.var(self.seen[x]) + self.width**2 * H
+            rest = self.agent.rest * self.width * math.sqrt(H**7 * SA) * iota / n
+            beta = min(c * (math.sqrt(H / n * spread * iota) + rest), bonus)
+            bonus = (beta - (1 - alpha) * self.beta[x]) / (2 * alpha)
+            self.beta[x] = beta
+        self.Q[x] = (1 - alpha) * self.Q[x] + alpha * (r + future + bonus)
+        q = {(s, b): self.Q[h, s, b] for b in self.actions[s]}
+        best = {s: self.best[h, s]}
+        self.stay_or_lowest_best(q, best, s)
+        self.best[h, s], self.V[h, s] = best[s], min(self.top[h], max(q.values()))
+
+    def values(self):
+        steps = range(self.H)
+        return np.array(
+            [self.table({x[1:]: self.Q[x] for x in self.Q if x[0] == h}) for h in steps]
+        )
 
 
 class ModelBased(Twin):
@@ -370,3 +436,61 @@ class PSRL(ModelBased):
                 mu = (agent.visits * mu0 + self.R[s, a]) / weight
                 r[s, a] = mu + rng.standard_normal() / math.sqrt(weight * tau)
         self.induct(lambda h, s, a, v: r[s, a] + sum(P[s, a][t] * v[t] for t in self.S))
+
+
+class RLSVI(ModelBased):
+    def think(self):
+        z = self.thinking.standard_normal((self.H, self.task.S, self.task.A))
+        sigma, k = self.agent.sigma * (self.high - self.low), self.agent.visits
+
+        def value(h, s, a, v):
+            n = self.n[s, a]
+            targets = self.R[s, a] + (n * self.expect(s, a, v) if n else 0.0)
+            mean = (k * self.most(h) + targets) / (k + n)
+            return mean + sigma / math.sqrt(k + n) * z[h, s, a]
+
+        self.induct(value)
+
+
+class RTDPRMax(ModelBased):
+    """One backup a step; values are kept in a dictionary, and fall only."""
+
+    def start(self):
+        super().start()
+        gamma, top = self.agent.gamma, self.high
+        top = top / (1 - gamma) if top >= 0 else top
+        self.q = {(s, a): top for s in self.S for a in self.A}
+        self.best = self.greedy_at_first()
+
+    def act(self, s, h):
+        return self.best[s]
+
+    def learn(self, s, h, a, r, t, end):
+        if self.agent.m is None or self.n[s, a] < self.agent.m:
+            self.count(s, a, r, t, end)
+        if end == TERMINATED:
+            self.q |= {(t, b): 0.0 for b in self.A}
+        if self.n[s, a] >= self.needed():
+            v = {x: max(self.q[x, b] for b in self.actions[x]) for x in self.S}
+            q = self.R[s, a] / self.n[s, a] + self.agent.gamma * self.expect(s, a, v)
+            q += self.bonus(self.n[s, a])
+            if self.q[s, a] - q >= self.agent.epsilon1 * (self.high - self.low):
+                self.q[s, a] = q
+                self.stay_or_lowest_best(self.q, self.best, s)
+
+    def needed(self):
+        return self.agent.m
+
+    def bonus(self, n):
+        return 0.0
+
+    def values(self):
+        return self.table(self.q)
+
+
+class RTDPMBIE(RTDPRMax):
+    def needed(self):
+        return 1
+
+    def bonus(self, n):
+        return self.agent.beta * (self.high - self.low) / math.sqrt(n)

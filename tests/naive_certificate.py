@@ -19,34 +19,33 @@ draw_gamma = plain(gamma)
 
 
 def row(rows, i, n0, S, rng):
-    """Draw p(.|s,a) of pair i as {s': p}, in the order in which the compiled version draws."""
+    """Draw p(.|s,a) of pair i, in the order in which the compiled version draws.
+
+    As p [S], and as a list of (share, place among all successors that were met or are predicted).
+    """
     held = rng.random() < rows.holds[i]
-    alpha, weights = {}, []
+    weights = []
     for j in range(rows.first[i], rows.first[i + 1]):
-        extra = n0 * (1 - rows.leak[i]) * rows.q[j] if held else 0.0
-        if rows.n[j] + extra > 0:
-            alpha[int(rows.next[j])] = rows.n[j] + extra
-    weights = [(t, max(TINY, draw_gamma(a, rng))) for t, a in alpha.items()]
+        alpha = rows.n[j] + (n0 * (1 - rows.leak[i]) * rows.q[j] if held else 0.0)
+        if alpha > 0:
+            weights.append((rows.next[j], max(TINY, draw_gamma(alpha, rng)), j))
     free = n0 * rows.leak[i] if held else rows.c
     if free > 0 or not weights:
         for k in range(min(REST, S)):
             t = k if S <= REST else int(rng.random() * S)
-            weights.append((t, max(TINY, draw_gamma(free / min(REST, S), rng)) if free else 1.0))
-    total = math.fsum(w for _, w in weights)
+            weight = max(TINY, draw_gamma(free / min(REST, S), rng)) if free else 1.0
+            weights.append((t, weight, None))
+    total = math.fsum(w for _, w, _ in weights)
     p = np.zeros(S)
-    for t, w in weights:
+    for t, w, _ in weights:
         p[t] += w / total
-    return p
+    return p, [(w / total, j) for _, w, j in weights]
 
 
 def models(rows, rewards, playable, end, rng):
     """Draw whole models, as (P [S, A, S], r as drawn [S, A], states that end [S])."""
     S, A = playable.shape
     for m in range(len(rows.n0)):
-        paid = rewards.by_next.copy()
-        for s in range(paid.size):
-            if rewards.strange[s]:
-                paid[s] = rewards.low + (rewards.high - rewards.low) * rng.random()
         P, r, over = np.zeros((S, A, S)), np.zeros((S, A)), np.zeros(S, bool)
         for s in range(S):
             over[s] = end[s] > 0 and rng.random() < end[s]
@@ -55,20 +54,20 @@ def models(rows, rewards, playable, end, rng):
                     P[s, a, s] = 1.0
                     continue
                 i = s * A + a
-                P[s, a] = row(rows, i, rows.n0[m, i], S, rng)
-                if paid.size and not (rewards.free[i] > 0 and rng.random() < rewards.free[i]):
-                    r[s, a] = P[s, a] @ paid
-                else:
-                    r[s, a] = reward(rewards, i, rng)
+                P[s, a], parts = row(rows, i, rows.n0[m, i], S, rng)
+                r[s, a] = reward(rewards, i, parts, rng)
         yield P, r, over
 
 
-def reward(rewards, i, rng):
-    """Draw r(s,a) of pair i."""
+def reward(rewards, i, parts, rng):
+    """Draw r(s,a) of pair i, whose row has these parts."""
     if rewards.free[i] > 0 and rng.random() < rewards.free[i]:
         return rewards.low + (rewards.high - rewards.low) * rng.random()
     held = int(rewards.holds[i] >= 1 or rng.random() < rewards.holds[i])
-    return rewards.mean[held, i] + rewards.sd[held, i] * rng.standard_normal()
+    mean = rewards.mean[held, i]
+    if rewards.by_next.size:
+        mean = sum(p * (mean if j is None else rewards.by_next[held, j]) for p, j in parts)
+    return mean + rewards.sd[held, i] * rng.standard_normal()
 
 
 def returns(rows, rewards, playable, end, policy, start, rng):

@@ -1,7 +1,8 @@
-"""Every agent: the conformance kit, its literal twin, and the optimum where theory promises it."""
+"""Every agent: its literal twin, and the optimum where theory promises it."""
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 
 import gymnasium
@@ -13,7 +14,7 @@ from scipy import stats
 
 import gim
 from benchmarks import scores
-from gim.agent import agents
+from gim.agent import Agent, agents
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.mbie_eb import MBIEEB
@@ -24,35 +25,11 @@ from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
 from gim.jit import plain
 from gim.model import counts
-from gim.model.rewards import most_to_come
+from gim.model.rewards import most_to_come, reward_range, seen_range
 from gim.params import describe
 from gim.run import prepare
-from gim.testing import check_agent
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
-
-MORE = [
-    "gim:m=3,completion=als(rank=2),exploration=curious",
-    "gim:m=3,completion=als(rank=2),exploration=published,rewards=all,rows=clip,worth=none",
-    "gim:m=2,rho=1,exploration=balanced,planner=discounted",
-    "rmax:m=2,plan_per=pair",
-    "rmax:m=3,planner=discounted",
-    "rmax:m=3,planner=lookahead,r_max=1",
-    "ucbvi:bonus=hoeffding,scale=1",
-    "ucbvi:scale=none,growth=0.5",
-    "two_phase:m=2,rho=0.5,exploration=active",
-    "rmax:m=4,infer=by_completion(m=2,rho=0.3)",
-    "ucbvi:infer=by_completion(m=2,rho=0.3)",
-    "psrl:infer=by_completion(m=2,rho=0.3)",
-    "mbie_eb:infer=by_completion(m=2,rho=0.3)",
-]
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("word", [*agents.names(), *MORE])
-def test_conformance(word):
-    check_agent(agents.make(word))
-
 
 # -- literal twins
 
@@ -372,10 +349,12 @@ def test_delayed_q_learning_finds_the_end_of_a_costly_errand():
 # -- what all must respect
 
 
-SCALED = ["rmax:m=5", "ucbvi", "ucbvi:bonus=hoeffding", "psrl", "mbie_eb", "delayed_q_learning"]
+PARAMETERS = {name: {p.name for p in describe(agents[name])} for name in agents.names()}
+RANGED = [name for name, known in PARAMETERS.items() if "r_max" in known]  # optimists, mostly
+MODELLING = [name for name in agents.names() if agents[name].model is not Agent.model]
 
 
-@pytest.mark.parametrize("word", SCALED)
+@pytest.mark.parametrize("word", [*RANGED, "rmax:m=5", "ucbvi:bonus=hoeffding"])
 def test_the_unit_of_rewards_does_not_matter(word):
     """Rewards of 1024 times the size (exact in binary) change no choice."""
     mdp = eventful(6)
@@ -402,21 +381,60 @@ class Coin(gymnasium.Env):
 
     observation_space = action_space = gymnasium.spaces.Discrete(2)
 
+    def __init__(self, low=0.0, high=1.0):
+        self.pays = (low, high)
+
     def reset(self, *, seed=None, options=None):
         super().reset(seed=seed)
         return 0, {}
 
     def step(self, action):
-        return int(self.np_random.random() < 0.5), float(action), False, False, {}
+        return int(self.np_random.random() < 0.5), self.pays[action], False, False, {}
 
 
-@pytest.mark.parametrize("name", ["rmax", "delayed_q_learning", "ucbvi", "psrl", "mbie_eb"])
-def test_reward_range_must_come_from_somewhere(name):
-    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_"):
-        gim.run(name, Coin(), 5, horizon=5)
-    given = "r_max=1" if name in ("rmax", "delayed_q_learning") else "r_min=0,r_max=1"
-    run = gim.run(f"{name}:{given}", Coin(), 300, horizon=5, seed=1)
+def test_values_that_start_at_the_top_must_know_it():
+    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_max="):
+        gim.run("delayed_q_learning", Coin(), 5, horizon=5)
+    run = gim.run("delayed_q_learning:r_max=1", Coin(), 300, horizon=5, seed=1)
     assert run.returns[-50:].mean() > 4.5
+
+
+LEARNERS = ["rmax", "ucbvi", "psrl", "mbie_eb", "analogist"]
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, -2.0), (100.0, 250.0)])
+def test_reward_ranges_that_are_not_told_are_learned(name, low, high):
+    env = Coin(low, high)
+    run = gim.run(name, env, 300, horizon=5, seed=1)
+    assert (run.returns[-50:].mean() / 5 - low) / (high - low) > 0.9
+    assert "what was seen stands for it" in run.notes[0]
+    assert len(run.notes) == 1
+    told = "r_max=1" if name == "rmax" else "r_min=-3,r_max=250"
+    assert not gim.run(f"{name}:{told}", env, 5, horizon=5).notes
+    assert gim.run(
+        f"{name}:r_max=0", env, 5, horizon=5
+    ).finished  # seen or not, what is given holds
+
+
+def test_a_certificate_needs_bounds_that_are_known():
+    run = gim.run("analogist", Coin(), 20, horizon=5)
+    with pytest.raises(ValueError, match="does not know how large rewards can be"):
+        gim.certify(run)
+
+
+def test_what_was_seen_of_rewards():
+    seen = counts.new_counts(2, 2)
+    assert seen_range(seen) == (0, 1)
+    seen.n[0, 0], seen.R[0, 0] = 4, -12.0
+    assert seen_range(seen) == (-3, -2)
+    seen.n[1, 0], seen.R[1, 0] = 2, 1.0
+    assert seen_range(seen) == (-3, 0.5)
+    task = types.SimpleNamespace(reward_range=None)
+    assert reward_range(task, None, None, seen) == (-3, 0.5)
+    assert reward_range(task, 1.0, None, seen) == (1, 1)
+    assert reward_range(task, None, -5.0, seen) == (-5, -5)
+    assert reward_range(task, -9.0, 9.0, None) == (-9, 9)
 
 
 def test_r_min_above_r_max_is_refused():
@@ -424,7 +442,8 @@ def test_r_min_above_r_max_is_refused():
         gim.run("ucbvi:r_min=3,r_max=2", "riverswim", 5)
 
 
-@pytest.mark.parametrize("name", ["rmax", "ucbvi", "psrl", "mbie_eb"])
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", MODELLING)
 def test_models_are_valid_and_come_near_the_truth(name):
     mdp = eventful(1)
     run = gim.run(name, mdp, 2000, seed=1)
@@ -440,12 +459,10 @@ def test_models_are_valid_and_come_near_the_truth(name):
 PAGES = Path(__file__).parent.parent / "docs" / "agents"
 
 
-@pytest.mark.parametrize(
-    "agent", [*dict.fromkeys(type(a) for a, _ in TWINS), gim.Random, gim.Optimal]
-)
-def test_every_page_names_every_parameter(agent):
-    text = (PAGES / f"{agents.name_of(agent())}.md").read_text()
-    for parameter in describe(agent):
+@pytest.mark.parametrize("name", agents.names())
+def test_every_page_names_every_parameter(name):
+    text = (PAGES / f"{name}.md").read_text()
+    for parameter in describe(agents[name]):
         assert f"`{parameter.name}`" in text
 
 

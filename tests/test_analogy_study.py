@@ -10,33 +10,33 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.cli import main
-from gim.experiments import analogy
 from gim.experiments.analogy import certificate, classics, ranks, settings, unrelated
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
-from gim.experiments.analogy.shapes import (
+from gim.experiments.analogy.gains import (
     gain,
     gain_figure,
     gain_table,
+    gain_verdict,
     horizons_of,
     share_figure,
     share_table,
     shares,
-    verdict,
 )
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.catalogue import chosen, experiments, groups, shortest
+from gim.experiments.catalogue import chosen, groups, shortest
+from gim.experiments.cells import pick
+from gim.experiments.experiment import cells_of, experiments
 from gim.experiments.measures import points
-from gim.experiments.paper.base import pick
-from gim.experiments.paper.settings import SCALES
 from gim.experiments.reproduction import stored
+from gim.experiments.scale import SCALES
 from gim.experiments.statistics import Estimate
 from gim.mdp import TabularMDP
+from gim.testing.made_up import made_up_results
 from gim.worlds import world_of
-from tests.made_up_results import evidence
 
 SMOKE = SCALES["smoke"]
-PARTS = (ranks, unrelated, classics)
-PLACES = [place for part in PARTS for place in part.PLACES]
+PARTS = certificate.PARTS
+PLACES = [*ranks.PLACES, *unrelated.PLACES, *classics.PLACES]
 
 
 def agent_of(trial):
@@ -84,12 +84,11 @@ def test_one_block_is_the_generator_of_before():
 def test_the_study_is_a_group_of_its_own():
     keys = [each.key for each in chosen(["analogy"])]
     assert {"ranks", "unrelated", "classics", "certificate"} <= set(keys)
-    assert keys == list(experiments(analogy))
+    assert keys == groups()["analogy"]
     for word in ("all", "paper"):
         assert not {each.key for each in chosen([word])} & set(keys)
     for key in keys:
         assert [each.key for each in chosen([key])] == [key]
-    assert not {*groups()} & {*keys, *experiments()}
 
 
 def test_the_shortest_words_name_the_same():
@@ -109,7 +108,7 @@ def test_the_catalogue_is_listed(capsys):
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
     for part in PARTS:
-        found = part.cells(scale)
+        found = cells_of(part, scale)
         assert found
         for cell in found:
             same = pick(found, panel=cell.panel, agent=ANALOGIST)[0].trials
@@ -122,7 +121,7 @@ def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_every_horizon_is_a_stored_point(scale):
-    for cell in (c for part in PARTS for c in part.cells(scale)):
+    for cell in (c for part in PARTS for c in cells_of(part, scale)):
         assert set(horizons_of(cell)) <= set(points(cell.trials[0].episodes))
 
 
@@ -134,9 +133,9 @@ def test_every_world_can_be_built_and_has_something_to_gain(place):
 
 
 def test_full_is_the_paper_for_the_papers_artefacts():
-    for each in experiments().values():
+    for each in chosen(["all"]):
         assert each.trials(SCALES["full"]) == each.trials(SCALES["paper"])
-    assert {t.episodes for t in ranks.EXPERIMENT.trials(SCALES["full"])} == {100_000}
+    assert {t.episodes for t in experiments.make("ranks").trials(SCALES["full"])} == {100_000}
 
 
 def test_what_counts_is_not_played_on_seeds_that_were_rehearsed():
@@ -164,12 +163,12 @@ def scores(trial):
 
 @pytest.fixture(scope="module")
 def found():
-    return evidence([part.EXPERIMENT for part in PARTS], SMOKE, scores)
+    return made_up_results(chosen(PARTS), SMOKE, scores)
 
 
 def test_a_paired_gain_by_hand(found):
     """The expanded interval of two runs reaches from the smaller difference to the larger."""
-    cells = unrelated.cells(SMOKE)
+    cells = cells_of("unrelated", SMOKE)
     plain = gain(found, cells, "full rank", PLAIN)
     assert plain[:3] == pytest.approx((0.2, 0.1, 0.3))
     pooled = gain(found, cells, "full rank", POOLED)
@@ -192,25 +191,25 @@ def test_a_paired_gain_by_hand(found):
     ],
 )
 def test_a_verdict_by_hand(estimate, said):
-    assert verdict(Estimate(*estimate, 20)) == said
+    assert gain_verdict(Estimate(*estimate, 20)) == said
 
 
 def test_shares_are_over_the_first_episodes(found):
-    cell = pick(unrelated.cells(SMOKE), panel="full rank", agent=ANALOGIST)[0]
+    cell = pick(cells_of("unrelated", SMOKE), panel="full rank", agent=ANALOGIST)[0]
     assert shares(found, cell, [10, 50]) == pytest.approx(np.array([[0.8, 0.8], [0.7, 0.7]]))
 
 
 def test_an_optimum_below_zero_is_shared_from_the_random_policy():
     given = {"score": -2.0, "optimal_return": -10.0, "random_return": -110.0}
-    made = evidence([unrelated.EXPERIMENT], SMOKE, lambda trial: given)
-    cell = unrelated.cells(SMOKE)[0]
+    made = made_up_results(chosen(["unrelated"]), SMOKE, lambda trial: given)
+    cell = cells_of("unrelated", SMOKE)[0]
     assert shares(made, cell, [50]) == pytest.approx(0.9)  # a mean of -20: 90 of 100
 
 
 def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_played():
     scale = SCALES["quick"]
-    made = evidence([classics.EXPERIMENT], scale)
-    table = share_table(made, classics.cells(scale))
+    made = made_up_results(chosen(["classics"]), scale)
+    table = share_table(made, cells_of("classics", scale))
     taxi = next(place for place in classics.PLACES if place.title == "Taxi").episodes["quick"]
     assert table.columns == ["task", "agent", f"{taxi:,}", "100", "1,000"]
     rows = {(row[0], row[1]): row[2:] for row in table.rows}
@@ -219,7 +218,7 @@ def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_
 
 
 def test_figures_show_every_task_and_every_line(found):
-    cells = ranks.cells(SMOKE)
+    cells = cells_of("ranks", SMOKE)
     figure = share_figure(found, cells, "f", "t")
     assert [panel.title for panel in figure.panels] == [
         f"{line}, J=2" for line in ("shared state", "shared action", "none shared")
@@ -236,14 +235,6 @@ def test_figures_show_every_task_and_every_line(found):
     assert gains.panels[0].series[1].x == [2.0]
     assert gains.panels[0].series[1].y == pytest.approx([0.2])
     assert gains.panels[1].series[2].low == pytest.approx([-0.02])
-
-
-def test_every_part_is_analysed_on_results_of_its_own_trials():
-    for key, each in experiments(analogy).items():
-        artefact = each.analyse(evidence([each], SMOKE))
-        assert artefact.key == key
-        assert artefact.tables
-        assert artefact.heading != "The paper"
 
 
 # -- the certificate
@@ -269,8 +260,8 @@ def covered(trial):
 
 def test_coverage_by_hand():
     """Mean .89; the standard error of .84 and .94 is .05: at least .9 - .1."""
-    made = evidence([certificate.EXPERIMENT], SMOKE, covered)
-    first, second, third, _, loss, _ = certificate.analyse(made).tables
+    made = made_up_results(chosen(["certificate"]), SMOKE, covered)
+    first, second, third, _, loss, _ = experiments.make("certificate").analyse(made).tables
     assert first.rows[0] == [
         "shared state, J=2", "2 of 2", "40", "0.250", "0.890 ± 0.050", "holds",
         "10", "0.500", "0.700", "fails", "2.50",
@@ -281,18 +272,19 @@ def test_coverage_by_hand():
     assert loss.rows[0] == [
         "shared state, J=2", "0.500", "0.350", "0.500 ± 0.500", "holds", "1.000 ± 0.000", "holds"
     ]  # fmt: skip
-    assert len(first.rows) == len({cell.panel for part in PARTS for cell in part.cells(SMOKE)})
+    assert len(first.rows) == len({cell.panel for part in PARTS for cell in cells_of(part, SMOKE)})
 
 
 def test_a_certificate_fails_below_two_standard_errors():
-    assert certificate.verdict(np.array([0.80, 0.82]), 0.9) == "fails"  # .81 + 2 (.01) < .9
-    assert certificate.verdict(np.array([0.88, 0.90]), 0.9) == "holds"
-    assert certificate.verdict(np.array([0.9]), 0.9) == "holds"
-    assert certificate.verdict(np.array([0.9]), 0.95) == "fails"
+    assert certificate.coverage_verdict(np.array([0.80, 0.82]), 0.9) == "fails"  # .81 + .02 < .9
+    assert certificate.coverage_verdict(np.array([0.88, 0.90]), 0.9) == "holds"
+    assert certificate.coverage_verdict(np.array([0.9]), 0.9) == "holds"
+    assert certificate.coverage_verdict(np.array([0.9]), 0.95) == "fails"
 
 
 def test_without_anything_inferred_nothing_is_said():
-    tables = certificate.analyse(evidence([certificate.EXPERIMENT], SMOKE)).tables
+    made = made_up_results(chosen(["certificate"]), SMOKE)
+    tables = experiments.make("certificate").analyse(made).tables
     assert tables[0].rows[0][1:] == ["0 of 2", *9 * ["-"]]
     assert tables[4].rows[0][1:] == 6 * ["-"]
 

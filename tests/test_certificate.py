@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gim
 from gim.inference.analogy import Analogy
@@ -14,9 +15,12 @@ from gim.inference.base import Frame
 from gim.inference.belief import belief_of
 from gim.inference.certificate import certified
 from gim.inference.certificate.credible import at_most, chance_of_end
+from gim.inference.certificate.draws import Rows, join
+from gim.inference.certificate.dynamics import dynamics
 from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
-from gim.inference.certificate.payments import paid_by_next, payments
+from gim.inference.certificate.judges import parts_of
+from gim.inference.certificate.payments import payments
 from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts
 from gim.run import prepare, task_of
@@ -37,10 +41,13 @@ def belief_in(mdp, visits, seed=0, blank=()):
     return belief_of(counts, mdp.terminal.copy(), prior)
 
 
+def facts(mdp, belief):
+    return facts_of(belief, task_of(mdp), mdp.reward_range)
+
+
 def certificate_of(mdp, visits, share=0.9, kind="credible", seed=0, blank=()):
-    belief = belief_in(mdp, visits, seed, blank)
-    rng = np.random.default_rng(seed)
-    return certified(belief, task_of(mdp), mdp.reward_range, share, kind, rng)
+    given = facts(mdp, belief_in(mdp, visits, seed, blank))
+    return certified(given, share, kind, np.random.default_rng(seed))
 
 
 # -- the credible kind
@@ -66,14 +73,19 @@ def test_a_state_never_left_may_be_an_end_if_others_are():
     assert not chance_of_end(belief_of(counts, np.zeros(4, bool), no_prior(4, 1))).any()
 
 
-def facts(mdp, belief):
-    return facts_of(belief, task_of(mdp), mdp.reward_range)
+def paid(mdp, belief, unlike=None):
+    """What is believed of rewards if nothing is said of transitions."""
+    given = facts(mdp, belief)
+    rows = dynamics(given, None, 1, np.random.default_rng(0)).along
+    none = np.zeros((mdp.S, mdp.A), bool)
+    return payments(given, rows, none if unlike is None else unlike), rows
 
 
 def test_rewards_are_certain_noisy_given_inferred_or_unknown():
     mdp = gim.TabularMDP(np.full((4, 2, 4), 0.25), np.zeros((4, 2)))
     counts = new_counts(4, 2)
     counts.n[:, 0], counts.R[:, 0], counts.R2[:, 0] = 4, 2.0, 1.0
+    counts.next.reshape(4, 2, 4)[:, 0, 0] = 4
     prior = prior_of(
         np.full((4, 2, 4), 0.25),
         np.ones((4, 2)),
@@ -84,12 +96,13 @@ def test_rewards_are_certain_noisy_given_inferred_or_unknown():
     unlike = np.zeros((4, 2), bool)
     unlike[1] = True
     belief = belief_of(counts, np.zeros(4, bool), prior)
-    found = payments(facts(mdp, belief), unlike)
-    assert found.mean[1].tolist() == [0.5, 0.3, 0.5, 0.3, 0.5, 0.0, 0.3, 0.3]
+    found, _ = paid(mdp, belief, unlike)
+    assert found.mean[1].tolist() == [0.5, 0.3, 0.5, 0.0, 0.5, 0.0, 0.3, 0.3]
     assert not found.sd.any()
+    assert not found.by_next.size
     assert found.free.tolist() == [0, 0.1, 0, 1, 0, 1, 0, 0]
     counts.R2[0, 0] = 2.0  # 1, 1, 0, 0 instead of halves
-    found = payments(facts(mdp, belief), unlike)
+    found, _ = paid(mdp, belief, unlike)
     pooled = 1.0 / 12  # scatter 1 over 16 - 4 degrees of freedom
     assert found.sd[0, 0] == pytest.approx(np.sqrt((1.0 + pooled) / 4 / 4))
     assert found.sd[0, 2] == pytest.approx(np.sqrt(pooled / 4 / 4))
@@ -97,22 +110,42 @@ def test_rewards_are_certain_noisy_given_inferred_or_unknown():
     assert found.sd[1, 7] == 0.0
 
 
-def test_rewards_that_next_states_decide_have_no_noise_of_their_own():
-    rng = np.random.default_rng(1)
-    N = rng.poisson(2.0, (30, 6)).astype(float)
-    N[:, 4] = 0.0
-    paid = rng.normal(size=6)
-    from scipy import sparse
+def test_rewards_kept_by_next_state_have_no_noise_of_their_own():
+    run = gim.run("analogist", "gridworld", episodes=300)
+    belief, mdp = run.memory.belief, run.mdp
+    assert belief.counts.paid.size
+    found, rows = paid(mdp, belief)
+    assert not found.sd.any()
+    goals = np.flatnonzero(mdp.rewards_next.reshape(-1, 16).max(axis=0) > 0)
+    met = rows.n > 0
+    expected = np.where(np.isin(rows.next[met], goals), 0.8, -0.2)
+    assert np.allclose(found.by_next[:, met], expected)
+    plain = gim.run("ucbvi", "gridworld", episodes=300)
+    found, _ = paid(mdp, plain.memory.belief)
+    assert found.by_next.size == 0
+    assert found.sd[0].any()
 
-    found, strange = paid_by_next(sparse.csr_array(N), N @ paid, N @ paid**2)
-    assert strange.tolist() == [False] * 4 + [True, False]
-    assert np.allclose(found[~strange], paid[~strange])
-    noisy = N @ paid**2 + 0.1 * N.sum(axis=1)
-    assert paid_by_next(sparse.csr_array(N), N @ paid, noisy)[0].size == 0
-    assert paid_by_next(sparse.csr_array(N[:6]), N[:6] @ paid, N[:6] @ paid**2)[0].size == 0
-    run = gim.run("ucbvi", "gridworld", episodes=300)
-    found = payments(facts(run.mdp, run.memory.belief), np.zeros((16, 4), bool))
-    assert set(np.round(found.by_next[~found.strange], 6)) == {-0.2, 0.8}
+
+def test_successors_that_are_predicted_pay_what_is_predicted():
+    mdp = gim.TabularMDP(np.full((3, 1, 3), 1 / 3), np.zeros((3, 1)))
+    counts = new_counts(3, 1, by_triple=True)
+    counts.n[0], counts.R[0], counts.R2[0] = 2, 4.0, 8.0
+    counts.next[0], counts.paid[0], counts.paid2[0] = 2, 4.0, 8.0
+    rows = sparse.csr_array(np.array([[0.5, 0.5, 0.0], [0.0, 0.4, 0.6], [1.0, 0.0, 0.0]]))
+    prior = prior_of(
+        rows,
+        np.ones((3, 1)),
+        r=np.full((3, 1), 3.0),
+        r_n0=np.array([[1.0], [1.0], [0.0]]),
+        r_next=np.array([9.0, 7.0, 6.0, 5.0, 8.0]),
+    )
+    given = facts(mdp, belief_of(counts, np.zeros(3, bool), prior))
+    drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
+    drawn = Rows(*drawn, np.zeros(3), np.zeros(3), np.ones((1, 3)), 1.0)
+    found = payments(given, drawn, np.zeros((3, 1), bool))
+    assert drawn.next.tolist() == [0, 1, 1, 2, 0]
+    assert found.by_next[1].tolist() == [2.0, 7.0, 6.0, 5.0, 0.0]  # met, predicted, nothing told
+    assert found.by_next[0].tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
 
 
 # -- the guaranteed kind
@@ -314,8 +347,7 @@ def test_an_action_hardly_ever_tried_gets_no_bound(kind):
         array[1:, 5] = 0
     prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
     belief = belief_of(counts, belief.terminal, prior)
-    rng = np.random.default_rng(0)
-    found = certified(belief, task_of(mdp), mdp.reward_range, 0.9, kind, rng)
+    found = certified(facts(mdp, belief), 0.9, kind, np.random.default_rng(0))
     assert found.unbounded[:, 5].sum() >= 23
 
 
@@ -335,7 +367,7 @@ def test_a_region_behind_a_gate_gets_no_bound():
         counts.R[:], counts.R2[:] = n * mdp.rewards, n * mdp.rewards**2
         prior = Analogy()(counts, frame_of(mdp), rng)
         belief = belief_of(counts, np.zeros(30, bool), prior)
-        found = certified(belief, task_of(mdp), mdp.reward_range, 0.9, "credible", rng)
+        found = certified(facts(mdp, belief), 0.9, "credible", rng)
         behind = found.unmet[22:]
         silent.append(found.unbounded[22:][behind].mean())
         told.append(found.unbounded[:22][found.inferred[:22]].mean())
@@ -350,8 +382,7 @@ def test_a_region_behind_a_gate_gets_no_bound():
 def test_nothing_seen_is_useless_and_says_so(kind):
     mdp = gim.make("riverswim")
     belief = belief_of(new_counts(6, 2), np.zeros(6, bool), no_prior(6, 2))
-    rng = np.random.default_rng(0)
-    found = certified(belief, task_of(mdp), mdp.reward_range, 0.9, kind, rng)
+    found = certified(facts(mdp, belief), 0.9, kind, np.random.default_rng(0))
     assert found.inferred.all()
     assert found.unbounded.all()
     assert found.useless
@@ -408,8 +439,26 @@ def test_a_saved_run_is_certified_alike(tmp_path):
     assert one.loss == two.loss
 
 
+def test_any_policy_can_be_certified():
+    """A random one loses much and is known to; the plan, given as chances, is the plan."""
+    mdp = gim.make("shared_factors", S=12, A=10, seed=2)
+    task, belief = task_of(mdp), belief_in(mdp, 40)
+    plan = gim.certify(SimpleNamespace(belief=belief, task=task))
+    chance = SimpleNamespace(belief=belief, task=task, policy=mdp.uniform_policy())
+    for kind in KINDS:
+        found = gim.certify(chance, kind=kind)
+        assert found.expected == pytest.approx(found.model.policy_return(mdp.uniform_policy()))
+        assert found.lower <= mdp.policy_return(mdp.uniform_policy()) <= found.upper
+        assert found.loss >= mdp.optimal_return() - mdp.random_return() > 2 * plan.loss
+    same = SimpleNamespace(belief=belief, task=task, policy=np.eye(10)[plan.policy])
+    assert gim.certify(same).loss == pytest.approx(plan.loss)
+    begin = np.eye(12)[5]
+    there = gim.certify(SimpleNamespace(belief=belief, task=task, start=begin))
+    assert there.expected == pytest.approx(plan.V[0, 5])
+
+
 def test_what_has_a_belief_and_a_task_can_be_certified():
-    mdp = gim.make("shared_factors", S=12, A=10, seed=1)
+    mdp = gim.make("shared_factors", S=12, A=10, seed=2)
     learned = SimpleNamespace(belief=belief_in(mdp, 5), task=task_of(mdp))
     found = gim.certify(learned)
     assert found.lower <= mdp.policy_return(found.policy) <= found.upper
@@ -469,7 +518,7 @@ def test_ends_found_after_an_inference_are_worth_nothing():
     r = rng.random((20, 6))
     r[ends] = 0
     mdp = gim.TabularMDP(P, r, terminal=ends)
-    words = ["analogist:growth=0", "psrl:infer=analogy", "two_phase:m=3"]
+    words = ["analogist", "psrl:infer=analogy", "two_phase:m=3"]
     for word in words:
         run = prepare(gim.agent.agents.make(word), mdp, 150, 1)
         for steps in range(60, 1000, 31):

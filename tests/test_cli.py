@@ -115,12 +115,64 @@ def test_train_shows_figures_curve_and_policy(shows) -> None:
     )
     assert "1,000 at" in figures["steps"]
     assert re.search(r"return by episode  [▁▂▃▄▅▆▇█]+  ", out)
-    assert run.policy_table() in out
+    assert run.best_policy().table() in out
+
+
+def test_train_tells_the_best_policy_from_the_one_in_force(shows) -> None:
+    words = ("FrozenLake-v1", "--agent", "psrl", "--episodes", "100", "--seed", "2")
+    out = shows("train", *words)
+    run = gim.run("psrl", "FrozenLake-v1", episodes=100, seed=2)
+    best, force = run.mdp.policy_return(run.best_policy()), run.mdp.policy_return(run.policy)
+    assert best > force + 0.01
+    for name, value in (("best policy", best), ("policy in force", force)):
+        shown = re.search(rf"^{name} +([\d.]+) \(exact; what", out, re.M)
+        assert float(shown[1]) == pytest.approx(value, rel=1e-4)
+    assert "best policy: what to deploy\n" in out
+    several = shows("train", *words, "--seeds", "2")
+    shown = re.search(r"^ *2 +[\d.]+ +[\d.]+ +[\d.]+ +([\d.]+) ", several, re.M)
+    assert "best policy" in several
+    assert float(shown[1]) == pytest.approx(best, rel=1e-4)
 
 
 def test_the_policy_of_a_large_world_is_not_shown(shows) -> None:
-    assert "policy\n" in shows("train", "riverswim:length=30", *SHORT)
-    assert "policy\n" not in shows("train", "riverswim:length=31", *SHORT)
+    assert "best policy: what to deploy\n" in shows("train", "riverswim:length=30", *SHORT)
+    out = shows("train", "riverswim:length=31", *SHORT)
+    assert "best policy: 31 states, too many to show; --save-policy" in out
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "npz"])
+def test_the_best_policy_is_saved(shows, ending: str) -> None:
+    name = f"best policy.{ending}"
+    assert f"best policy saved to {name}" in shows(
+        "train", "riverswim", *SHORT, "--save-policy", name, "--save", "run.npz"
+    )
+    best = gim.load("run.npz").best_policy()
+    np.testing.assert_array_equal(np.asarray(gim.load(name)), np.asarray(best))
+    assert gim.load(name, "policy")(5) == best(5) == "right"
+    shows("train", "--resume", "run.npz", "--save-policy", f"again.{ending}")
+    assert Path(f"again.{ending}").read_bytes() == Path(name).read_bytes()
+
+
+def test_the_loop_of_the_page_plays_what_was_saved(shows) -> None:
+    shows("train", "FrozenLake-v1", "--episodes", "300", "--save-policy", "lake.csv")
+    page = (Path(__file__).parent.parent / "docs" / "command.md").read_text()
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.S)
+    space: dict[str, object] = {}
+    exec(block, space)
+    assert space["terminated"] or space["truncated"]
+
+
+def test_an_agent_that_cannot_say_its_policy(shows, refuses, capsys, monkeypatch) -> None:
+    """An agent of the user's own may have neither model nor policy: the run is not lost."""
+    monkeypatch.setattr("gim.agents.random.Random.policy", lambda self, memory: None)
+    words = ("train", "riverswim", *SHORT, "--agent", "random")
+    assert "best policy" not in shows(*words)
+    assert main([*words, "--save", "run.npz", "--save-policy", "p.csv"]) == 2
+    out, err = capsys.readouterr()
+    assert "score" in out
+    assert "no policy was written to p.csv: Random has neither a model nor a policy" in err
+    assert gim.load("run.npz").finished
+    assert not Path("p.csv").exists()
 
 
 def test_one_seed_gives_the_same_run_again(shows) -> None:
@@ -148,7 +200,7 @@ def test_numbers_may_be_written_short(shows) -> None:
 
 def test_save_and_load(shows) -> None:
     out = shows("train", "riverswim", *SHORT, "--save", "a run.npz")
-    assert "saved to a run.npz" in out
+    assert "run saved to a run.npz" in out
     run = gim.load("a run.npz")
     np.testing.assert_array_equal(
         run.returns, gim.run("analogist", "riverswim", episodes=50).returns
@@ -312,6 +364,10 @@ def test_resume_into_another_file(shows, monkeypatch, capsys) -> None:
         (["train", "riverswim", "--save", "missing/a.npz"], "make the folder missing first"),
         (["train", "riverswim", "--save", "."], "is a folder"),
         (["train", "riverswim", "--save", "a.npz", "--seeds", "2"], "leave --seeds out"),
+        (["train", "riverswim", "--save-policy", "p.txt"], "must end in .csv, .json, .npz"),
+        (["train", "riverswim", "--save-policy", "missing/p.csv"], "make the folder missing first"),
+        (["train", "riverswim", "--save-policy", "p.csv", "--seeds", "2"], "leave --seeds out"),
+        (["train", "riverswim", "--save", "a.npz", "--save-policy", "a.npz"], "another name"),
         (["train", "--resume", "missing.npz"], "missing.npz does not exist"),
         (["train", "riverswim", "--resume", "a.npz"], "leave WORLD out"),
         (["train", "--resume", "a.npz", "--episodes", "9"], "leave --episodes out"),
@@ -345,8 +401,10 @@ def test_files_that_are_no_worlds(refuses, shows) -> None:
     refuses("train", "plain", because="plain is not a gim file")
     np.savez("foreign.npz", P=np.ones(3))
     refuses("train", "foreign.npz", because=r"foreign.npz is a zip without gim\.json")
-    shows("train", "riverswim", *SHORT, "--save", "run.npz")
+    shows("train", "riverswim", *SHORT, "--save", "run.npz", "--save-policy", "p.csv")
     refuses("train", "run.npz", because="run.npz holds a 'run', not a 'mdp'")
+    refuses("train", "p.csv", because="p.csv holds a 'policy', not a 'mdp'")
+    refuses("train", "--resume", "p.csv", because="p.csv holds a 'policy', not a 'run'")
     gim.make("riverswim").save("mdp.npz")
     refuses("train", "--resume", "mdp.npz", because="mdp.npz holds a 'mdp', not a 'run'")
     for name in ("run.npz", "mdp.npz"):
@@ -443,3 +501,52 @@ def test_what_is_built_is_passed_on() -> None:
     assert world_of(mdp, horizon=3).horizon == 3
     mdp.save("my.npz")
     assert world_of(Path("my.npz")).S == mdp.S
+
+
+MODULE = """
+import gymnasium
+
+class Walk(gymnasium.Env):
+    observation_space = gymnasium.spaces.MultiDiscrete([3, 3])
+    action_space = gymnasium.spaces.Discrete(2)
+
+    def __init__(self, size=3, **options):
+        self.observation_space = gymnasium.spaces.MultiDiscrete([size, size])
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        return self.observation_space.nvec * 0, {}
+
+    def step(self, action):
+        return self.observation_space.nvec * 0 + action, float(action), False, False, {}
+
+gymnasium.register("my/Walk-v0", Walk, max_episode_steps=6)
+"""
+
+
+def test_a_module_is_imported_where_a_person_says_so(shows, monkeypatch):
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    Path("my_walks.py").write_text(MODULE)
+    Path("broken.py").write_text("1 / 0")
+    with pytest.raises(ValueError, match="would import my_walks, which is not done from a file"):
+        world_of("my_walks:my/Walk-v0")
+    assert "my_walks" not in sys.modules
+    out = shows("train", "my_walks:my/Walk-v0", "--episodes", "30")
+    assert "q_learning" in out
+    run = gim.run("q_learning", "my_walks:my/Walk-v0:size=5", episodes=200)
+    assert (run.task.S, run.task.H) == (25, 6)
+    assert run.returns[-50:].mean() > 5
+    for word, message in (
+        ("broken:Walk-v0", "cannot import broken.*division by zero"),
+        ("no_such_thing:Walk-v0", "cannot import no_such_thing.*No module named"),
+        ("my_walks:Walk-v7", "unknown world 'Walk-v7'"),
+        ("riverswim:length", "cannot read 'length'"),
+        ("FrozenLake-v1:map", "cannot read 'map'"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            gim.run("random", word, episodes=3)
+    run.save("run.npz")
+    assert gim.load("run.npz").finished
+    gymnasium.registry.pop("my/Walk-v0")
+    with pytest.raises(ValueError, match="'my/Walk-v0' is not registered: import it first"):
+        gim.load("run.npz")

@@ -1,5 +1,7 @@
 """Ways in: outcomes, step functions, and Gymnasium's tables against a slow twin that reads them."""
 
+from collections import namedtuple
+
 import gymnasium
 import numpy as np
 import pytest
@@ -37,7 +39,6 @@ def test_outcomes_by_hand():
     assert mdp.available.tolist() == [[True, True], [True, False], [True, True]]
     assert mdp.transitions[1, 1].sum() == 0
     assert mdp.start.tolist() == [0, 1, 0]
-    assert gim.TabularMDP.from_outcomes([(0, 0, 0, 1, 1)]).rewards.tolist() == [[1]]
 
 
 def test_rewards_stay_by_pair_where_the_successor_does_not_matter():
@@ -89,6 +90,35 @@ def test_bad_outcomes(outcomes, options, message):
     with pytest.raises(ValueError) as error:
         gim.from_outcomes(outcomes, **options)
     assert message in str(error.value)
+
+
+def test_outcomes_of_named_states_and_actions():
+    mdp = gim.from_outcomes(
+        [
+            ((0, 1), "go", (0, 2), 0.5, 1.0),
+            ((0, 1), "go", (0, 1), 0.5, 0.0),
+            ((0, 2), "go", (5, 2), 1.0, 3.0),
+            ((0, 2), "stop", (0, 2), 1.0, 0.0),
+        ],
+        start={(0, 2): 1.0},
+        terminal=[(5, 2)],
+        horizon=4,
+    )
+    assert mdp.state_labels == ("(0, 1)", "(0, 2)", "(5, 2)")  # as they come
+    assert mdp.action_labels == ("go", "stop")
+    assert mdp.variables.sizes == (2, 2)
+    assert mdp.variables.values(2) == (5, 2)
+    assert mdp.action_variables is None
+    assert mdp.start.tolist() == [0, 1, 0]
+    assert mdp.terminal.tolist() == [False, False, True]
+    assert mdp.available.tolist() == [[True, False], [True, True], [True, True]]
+    assert mdp.transitions[0, 0].tolist() == [0.5, 0.5, 0]
+    numbers = gim.from_outcomes([("a", (1, 0), "b", 1, 0), ("b", (0, 1), "a", 1, 2)])
+    assert numbers.variables is None
+    assert numbers.action_variables.names == ("a0", "a1")
+    assert numbers.start.tolist() == [1, 0]
+    with pytest.raises(ValueError, match="terminal state 'c' is not one of the states given"):
+        gim.from_outcomes([("a", 0, "b", 1, 0), ("b", 0, "a", 1, 2)], terminal=["c"])
 
 
 @settings(max_examples=40, deadline=None)
@@ -151,7 +181,24 @@ def test_step_functions_take_any_hashable_state():
 
     mdp = gim.from_step(step, cells, [(0, 1), (1, 0)], start=(1, 1), terminal=[(2, 2)], horizon=9)
     assert mdp.optimal_return() == -2
-    assert mdp.state_labels[4] == "(1, 1)"
+    assert mdp.state_labels[4] == (1, 1)
+    assert mdp.state_label(4) == "(1, 1)"
+    assert mdp.variables.names == ("x0", "x1")
+    assert mdp.variables.codes.tolist() == [list(cell) for cell in cells]
+    assert mdp.action_variables.names == ("a0", "a1")
+
+
+def test_named_tuples_and_numbers_are_variables():
+    Queues = namedtuple("Queues", "left right")
+    states = [Queues(i, j) for i in range(3) for j in range(2)]
+    mdp = gim.from_step(lambda s, a: [(1.0, s, 0.0)], states, actions=range(0, 30, 10))
+    assert mdp.variables.names == ("left", "right")
+    assert mdp.variables.state(Queues(2, 1)) == 5
+    assert mdp.action_variables.names == ("action",)
+    assert [mdp.action_variables.values(a) for a in range(3)] == [(0,), (10,), (20,)]
+    shop = gim.from_step(lambda s, a: [(1.0, s, 0.0)], states=range(5, 9), actions=["buy"])
+    assert shop.variables.names == ("state",)
+    assert shop.variables.values(0) == (5,)
 
 
 @pytest.mark.parametrize(
@@ -263,7 +310,49 @@ def test_frozen_lake_by_hand():
     assert shown.render().startswith("[S] F  F  F\n F  H  F  H\n")
 
 
+@pytest.mark.parametrize(
+    ("name", "shape"),
+    [("FrozenLake-v1", (4, 4)), ("FrozenLake8x8-v1", (8, 8)), ("CliffWalking-v1", (4, 12))],
+)
+def test_grids_of_gymnasium_have_rows_and_columns(name, shape):
+    mdp = gim.from_gymnasium(name, horizon=10)
+    assert mdp.variables.names == ("row", "col")
+    assert mdp.variables.ordinal == (True, True)
+    assert mdp.variables.sizes == shape
+    assert [mdp.variables.values(s) for s in range(mdp.S)] == list(np.ndindex(shape))
+
+
+def test_actions_of_gymnasium_do_what_their_names_say():
+    moves = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+    moves |= {"north": (-1, 0), "south": (1, 0), "west": (0, -1), "east": (0, 1)}
+    for name, options in (
+        ("FrozenLake-v1", {"is_slippery": False}),
+        ("CliffWalking-v1", {}),
+        ("Taxi-v4", {}),
+    ):
+        mdp = gim.from_gymnasium(make_env(name, **options), horizon=5).to_dense()
+        codes, seen = mdp.variables.codes[:, :2], set()
+        for s, a in np.argwhere(~mdp.terminal[:, None] & np.ones((1, mdp.A), bool)):
+            t = int(mdp.transitions[s, a].argmax())
+            move = tuple(codes[t] - codes[s])
+            if mdp.rewards[s, a] > -100 and any(move):
+                assert move == moves[mdp.action_label(a)], (name, s, a)
+                seen.add(mdp.action_label(a))
+        assert len(seen) == 4
+
+
+def test_taxi_is_made_of_four_variables():
+    env = make_env("Taxi-v4")
+    v = gim.from_gymnasium(env).variables
+    assert v.names == ("row", "col", "passenger", "destination")
+    assert v.ordinal == (True, True, False, False)
+    assert v.codes.tolist() == [list(env.unwrapped.decode(s)) for s in range(500)]
+    assert v.state((2, 2, "Y", "R")) == env.unwrapped.encode(2, 2, 2, 0)
+
+
 def test_time_limits():
+    assert gim.from_gymnasium(TimeLimit(Walk(LOOP), 5)).horizon == 5
+    assert gim.from_gymnasium(TimeLimit(TimeLimit(Walk(LOOP), 5), 9)).horizon == 5
     assert gim.from_gymnasium(make_env("FrozenLake-v1", max_episode_steps=7)).horizon == 7
     assert gim.from_gymnasium(TimeLimit(make_env("CliffWalking-v1"), 30)).horizon == 30
     assert gim.from_gymnasium("FrozenLake-v1", horizon=5).horizon == 5
@@ -295,6 +384,9 @@ class Walk(gymnasium.Env):
             setattr(self, name, value)
 
 
+LOOP = {s: {a: [(1.0, s, 0.0, False)] for a in (0, 1)} for s in (0, 1)}
+
+
 def test_a_state_entered_as_terminated_and_not_gets_a_state_for_the_end():
     P = {
         0: {0: [(0.5, 1, 1.0, False), (0.5, 1, 5.0, True)], 1: [(1.0, 0, 0.5, True)]},
@@ -305,7 +397,8 @@ def test_a_state_entered_as_terminated_and_not_gets_a_state_for_the_end():
     assert mdp.info["extra_state"] == 2
     assert mdp.S == 3
     assert mdp.terminal.tolist() == [False, False, True]
-    assert mdp.state_labels == ("0", "1", "end")
+    assert mdp.state_labels == (0, 1, "end")
+    assert mdp.variables is None
     assert mdp.transitions[0, 0].tolist() == [0, 0.5, 0.5]
     assert mdp.rewards[0].tolist() == [3, 0.5]
     assert mdp.plan().v[0][:2] == pytest.approx(twin(env, 6))
@@ -332,6 +425,8 @@ def test_an_empty_list_of_outcomes_is_no_action():
         (lambda: make_env("CartPole-v1"), NoTable, "it must be Discrete, from 0 on"),
         (lambda: Walk(), NoTable, "Walk has no P: only environments that show their transitions"),
         (lambda: Walk({}, action_space=Discrete(2, start=1)), NoTable, "from 0 on"),
+        (lambda: Walk(np.full((2, 2, 2), 0.5)), NoTable, "P of Walk is not a table of lists"),
+        (lambda: Walk({0: {}}), NoTable, "P of Walk is not a table of lists"),
         (lambda: Walk({}, observation_space=Box(0, 1)), NoTable, "must be Discrete"),
         (lambda: make_env("Taxi-v4", fickle_passenger=True), NoTable, "fickle passenger of Taxi"),
         (

@@ -34,13 +34,12 @@ def some_rows(S, A, models, seed, c=1.5):
     return Rows(*parts, leak, np.where(told, rng.random(S * A), 0.0), n0, c), N, q
 
 
-def some_rewards(S, A, seed, by_next=False):
+def some_rewards(S, A, seed, successors):
     rng = np.random.default_rng(seed)
     mean, sd = rng.normal(size=(2, S * A)), rng.random((2, S * A)) * (rng.random(S * A) < 0.5)
     free = rng.choice([0.0, 0.3, 1.0], S * A)
-    paid = rng.normal(size=S if by_next else 0)
-    strange = rng.random(paid.size) < 0.2
-    return Rewards(mean, sd, rng.random(S * A), free, paid, strange, -1.0, 1.0)
+    by_next = rng.normal(size=(2, successors))
+    return Rewards(mean, sd, rng.random(S * A), free, by_next, -1.0, 1.0)
 
 
 def test_two_tables_are_joined():
@@ -61,11 +60,12 @@ def test_models_are_drawn_and_planned_as_by_hand(S, by_next):
     A, H = 3, 4
     rng = np.random.default_rng(S)
     rows, _, _ = some_rows(S, A, 5, seed=S)
-    rewards = some_rewards(S, A, S, by_next)
+    rewards = some_rewards(S, A, S, rows.next.size if by_next else 0)
     playable = rng.random((S, A)) < 0.8
     playable[:, 1] = True
     end = rng.choice([0.0, 0.5, 1.0], S, p=[0.7, 0.2, 0.1])
-    policy = np.array([[rng.choice(np.flatnonzero(row)) for row in playable] for _ in range(H)])
+    policy = playable * rng.random((H, S, A)) ** 8
+    policy /= policy.sum(axis=2, keepdims=True)
     start = rng.dirichlet(np.ones(S))
     arguments = (tuple(rows), tuple(rewards), playable, end, policy, start)
     found = returns_in_models(*arguments, np.random.default_rng(1))
@@ -91,7 +91,7 @@ def test_errors_are_those_of_the_rows_that_are_drawn(S):
     again = np.random.default_rng(2)
     for b, i in enumerate(pairs):
         for m in range(models):
-            p = naive.row(rows, i, rows.n0[m, i], S, again)
+            p, _ = naive.row(rows, i, rows.n0[m, i], S, again)
             assert np.allclose(values[m, b], np.abs((p - model[i]) @ F), atol=1e-9)
             assert l1[m, b] == pytest.approx(np.abs(p - model[i]).sum(), abs=1e-9)
 
@@ -133,11 +133,9 @@ def test_what_is_certain_stays_so():
     parts = join(*parts_of(sparse.csr_array(N)), *parts_of(sparse.csr_array((2, 2))))
     rows = Rows(*parts, np.zeros(2), np.zeros(2), np.ones((50, 2)), 1e-9)
     one = np.ones((2, 2))
-    rewards = Rewards(
-        one, 0 * one, np.ones(2), np.zeros(2), np.zeros(0), np.zeros(0, bool), 0.0, 1.0
-    )
+    rewards = Rewards(one, 0 * one, np.ones(2), np.zeros(2), np.zeros((2, 0)), 0.0, 1.0)
     found = returns_in_models(
-        tuple(rows), tuple(rewards), np.ones((2, 1), bool), np.zeros(2), np.zeros((3, 2), int),
+        tuple(rows), tuple(rewards), np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
         np.array([1.0, 0.0]), np.random.default_rng(0),
     )  # fmt: skip
     assert np.allclose(found, 3.0)

@@ -1,7 +1,5 @@
 """The tasks: entries checked by hand, simulation against the exact model, Gymnasium's rules."""
 
-import re
-
 import gymnasium
 import numpy as np
 import pytest
@@ -13,29 +11,25 @@ from gim.envs import TabularEnv, make, tasks
 from gim.envs.factors import draw_basis, mu0_of, mu1_of, scaled_down, with_mu0, with_mu1
 from gim.jit import entry
 from gim.sampling import TERMINATED, begin, step
-from tests.small_worlds import WORDS
 
-OURS = re.compile(r"gim/(\w+)-v0")
-IDS = sorted(found[1] for id in gymnasium.registry if (found := OURS.fullmatch(id)))
+IDS = {  # by the name of the task
+    spec.kwargs["task"]: name
+    for name, spec in gymnasium.registry.items()
+    if spec.entry_point == "gim.envs.tabular:TaskEnv" and name.startswith("gim/")
+}
 MAZE = "S.#G/...S/#G.."
-# Small ones for the step-by-step tests: the paper's, and one with terminal states and walls.
-SMALL = (
-    "casinoland",
-    "gridworld:height=3,width=3",
-    f"gridworld:map={MAZE},terminal_goals=true,horizon=6",
-    "mixtures:S=6,A=3",
-    "riverswim",
-    "shared_factors:S=6,A=4",
-    "synthetic:S=6,A=4",
-    "table1",
-)
+# Small ones for the step-by-step tests, as each task gives them.
+SMALL = [word for name in IDS for word in tasks.examples(name)]
 
 
 # -- names
 
 
 def test_every_task_is_registered():
-    assert {name.replace("_", "") for name in tasks.names()} == {name.lower() for name in IDS}
+    own = [name for name in tasks.names() if tasks.owns(tasks[name])]
+    assert sorted(IDS) == own
+    for name, gymnasium_id in IDS.items():
+        assert gymnasium_id.lower() == f"gim/{name.replace('_', '')}-v0"
 
 
 def test_make_takes_words_and_parameters():
@@ -137,16 +131,16 @@ def test_casinoland_as_in_the_facts():
 
 def test_table1_is_the_papers():
     mdp = make("table1")
-    to_2 = mdp.transitions[:, :, mdp.state_labels.index("2")]
+    to_2 = mdp.transitions[:, :, mdp.state_labels.index(2)]
     assert mdp.action_labels == ("up", "down", "left", "right")
-    assert mdp.state_labels == tuple("123456")
+    assert mdp.state_labels == (1, 2, 3, 4, 5, 6)
     table = {
-        "1": [0.2, 0.2, 0, 0.6],
-        "2": [0.6, 0, 0.2, 0.2],
-        "3": [0.2, 0.2, 0.6, 0],
-        "4": [0, 0, 0, 0],
-        "5": [0.6, 0, 0.2, 0.2],
-        "6": [0, 0, 0, 0],
+        1: [0.2, 0.2, 0, 0.6],
+        2: [0.6, 0, 0.2, 0.2],
+        3: [0.2, 0.2, 0.6, 0],
+        4: [0, 0, 0, 0],
+        5: [0.6, 0, 0.2, 0.2],
+        6: [0, 0, 0, 0],
     }
     assert to_2 == pytest.approx(np.array([table[label] for label in mdp.state_labels]), abs=1e-15)
     assert np.linalg.matrix_rank(to_2) == 3
@@ -379,7 +373,7 @@ def draw_episodes(world, episodes, rng, counted):
             counted[h + 1, s] += 1
 
 
-@pytest.mark.parametrize("word", sorted({*SMALL, *WORDS}))
+@pytest.mark.parametrize("word", sorted({*SMALL, *IDS}))
 def test_the_compiled_kernels_follow_the_model(word):
     mdp = make(word)
     pairs, expected = pairs_of(mdp)
@@ -464,11 +458,11 @@ def test_the_environment_draws_the_bits_of_the_compiled_kernels(noise):
 
 @pytest.mark.parametrize("name", IDS)
 def test_gymnasium_accepts_every_task(name):
-    env = gymnasium.make(f"gim/{name}-v0")
+    env = gymnasium.make(IDS[name])
     check_env(env.unwrapped)
     assert env.unwrapped.mdp.name == env.spec.kwargs["task"]
     for mode in ("ansi", "rgb_array"):
-        shown = gymnasium.make(f"gim/{name}-v0", render_mode=mode)
+        shown = gymnasium.make(IDS[name], render_mode=mode)
         shown.reset(seed=0)
         frame = shown.render()
         assert isinstance(frame, str) if mode == "ansi" else frame.dtype == np.uint8

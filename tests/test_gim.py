@@ -10,6 +10,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.exploration.base import explorations
 from gim.inference.belief import estimate, mean_rewards
 from gim.run import prepare
 from tests.naive_gim import Literal
@@ -117,12 +118,12 @@ def test_terminal_pairs_are_known():
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
-@pytest.mark.parametrize("walk", ["curious", "planned", "balanced", "uniform", "published"])
+@pytest.mark.parametrize("walk", explorations.names())
 def test_every_walk_ends_exploration(walk):
     mdp = gim.make("synthetic", S=8, A=4, seed=5)
     run = gim.run(gim.GIM(m=5, rho=0.8, exploration=walk), mdp, episodes=2000)
     assert run.explored_at is not None
-    assert (run.walk_plans > 0) == (walk == "planned")
+    assert (run.walk_plans > 0) == explorations[walk].plans
 
 
 @pytest.mark.filterwarnings("ignore:exploration stalled")

@@ -2,57 +2,92 @@
 
 from __future__ import annotations
 
-import ast
+import importlib.util
 import re
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from gim.source import imported, modules_in
+
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "gim").rglob("*.py"))
+MODULES = modules_in("gim")
+SELF = "__init__"  # gim itself, which only names what the others define
 
-# From the foundation up; a module may import from its own level and from those before it.
+# From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["jit", "params", "registry", "files", "terminal"],
-    ["planning"],
-    ["sampling", "validation"],
+    ["arguments", "columns", "files", "interrupts", "jit", "memory", "params", "plugins"],
+    ["names", "planning", "registry", "rendering", "sampling", "source", "terminal"],
+    ["validation", "variables", "gymnasium_env", "planners", "policy"],
+    ["spaces"],
     ["mdp"],
-    ["model"],
-    ["convert", "gymnasium_table", "policies"],
-    ["envs", "exploration", "theory"],
-    ["interrupts", "agent", "memory"],
+    ["gymnasium_table", "model"],
+    ["agent", "convert", "exploration", "theory"],
+    ["deploy", "envs", "gymnasium_task", "loop"],
     ["inference"],
-    ["loop"],
-    ["runs"],
-    ["loading", "worlds"],
+    ["agents", "logs", "runs"],
+    ["loading"],
+    ["worlds"],
     ["run"],
-    ["agents"],
-    ["testing", "plot"],
+    [SELF, "plot"],
     ["experiments"],
-    ["cli"],
+    ["testing", "cli"],
+    ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 
-
-def room(path):
-    return path.relative_to(ROOT / "gim").parts[0].removesuffix(".py")
-
-
-def imports(path):
-    """Rooms that a file imports when it is loaded (not inside functions)."""
-    for node in ast.parse(path.read_text()).body:
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gim"):
-            parts = node.module.split(".")
-            yield from [parts[1]] if len(parts) > 1 else [alias.name for alias in node.names]
+# What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
+FOR_TYPES_ALONE = {
+    ("gim.agent", "gim.inference.belief"),
+    ("gim.experiments.result", "gim.experiments.trial"),
+    ("gim.experiments.running", "gim.experiments.trial"),
+    ("gim.gymnasium_env", "gim.mdp"),
+    ("gim.rendering.picture", "gim.mdp"),
+}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_imports_point_downwards(path):
-    here = room(path)
-    if here in ("__init__", "__main__"):
-        return
-    for target in imports(path):
-        assert LEVEL[target] <= LEVEL[here], f"{here} imports {target}, which stands above it"
+def room(module):
+    return module.split(".")[1] if "." in module else SELF
+
+
+def test_every_room_has_its_level():
+    assert sorted(LEVEL) == sorted({room(module) for module in MODULES}), "see LEVELS"
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_imports_point_downwards(module):
+    """Those inside functions as well: they may come late, but not from above."""
+    here = room(module)
+    for target in imported(module):
+        there = room(target)
+        assert there == here or LEVEL[there] < LEVEL[here], f"{module} imports {target} from above"
+
+
+def test_no_module_imports_itself_in_a_circle():
+    try:
+        TopologicalSorter({module: imported(module) for module in MODULES}).prepare()
+    except CycleError as problem:
+        pytest.fail(" imports ".join(reversed(problem.args[1])))
+
+
+def test_imports_for_the_type_checker_alone_are_known():
+    found = {(m, target) for m in MODULES for target in imported(m, typing=True)}
+    assert found == FOR_TYPES_ALONE
+
+
+def test_the_picture_of_the_house_has_every_arrow_pointing_down():
+    path = ROOT / "docs" / "import_graph.py"
+    spec = importlib.util.spec_from_file_location("import_graph", path)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    graph = script.rooms()
+    level, shown = script.settled(graph), script.reduced(graph)
+    for name, below in graph.items():
+        assert all(level[each] < level[name] for each in below)
+        assert script.reachable(shown, name) == script.reachable(graph, name)  # nothing is lost
+    assert script.PICTURE.exists()
 
 
 def test_only_jit_imports_numba():

@@ -129,7 +129,8 @@ def test_maintenance_row_by_row():
     assert mdp.transitions == pytest.approx(P)
     assert mdp.rewards.tolist() == [[0, 0]] * 7 + [[-20, -20], [-2, -2], [-10, -10]]
     assert mdp.state_labels[7:] == ("('none', 7)", "('R1', 0)", "('R2', 0)")
-    assert mdp.info["variables"] == {"repair": False, "wear": True}
+    assert mdp.variables.names == ("repair", "wear")
+    assert mdp.variables.ordinal == (False, True)
     policy = mdp.plan(discount=0.99).policy
     assert policy[0] == 0  # what is new is left to run
     assert policy[7] == policy[9] == 1
@@ -208,9 +209,7 @@ def test_taxi_is_gymnasiums_state_by_state():
     assert (other.rows() != mdp.rows()).nnz == 0
     assert (other.rewards == mdp.rewards).all()
     assert (other.terminal == mdp.terminal).all()
-    assert mdp.info["variables"] == dict.fromkeys(("row", "column"), True) | dict.fromkeys(
-        ("passenger", "destination"), False
-    )
+    assert mdp.variables == other.variables
 
 
 def test_taxi_10x10_is_the_published_city():

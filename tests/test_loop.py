@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 import threading
 import time
 
 import gymnasium
 import numpy as np
 import pytest
-from gymnasium.spaces import Box, Discrete
+from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Text, Tuple
+from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit, TransformReward
 
 import gim
-from gim.loop import streams
+from gim.jit import bind, hot
+from gim.loop import Compiled, Stepwise, converse, streams
 from gim.run import prepare
 from gim.sampling import make_world
 from gim.testing.agents import small_worlds
@@ -116,12 +120,23 @@ def test_callback_reports_and_pauses_and_resume_gives_the_same_bits(tmp_path):
 
 
 def test_stepwise_run_on_a_foreign_environment_is_resumed_with_the_same_bits(tmp_path):
-    whole = gim.run("q_learning", gymnasium.make("FrozenLake-v1"), episodes=60, seed=4)
-    run = prepare(gim.QLearning(), gymnasium.make("FrozenLake-v1"), 60, 4)
+    lake = {"id": "FrozenLake-v1", "render_mode": "ansi", "max_episode_steps": 130}
+    whole = gim.run("q_learning", gymnasium.make(**lake), episodes=60, seed=4)
+    run = prepare(gim.QLearning(), gymnasium.make(**lake), 60, 4)
+    assert run.task.H == 130
     run.pause_at(100)
     assert 0 < run.returns.size < 60
     run.save(tmp_path / "run.npz")
-    assert np.array_equal(gim.run(resume=tmp_path / "run.npz").returns, whole.returns)
+    resumed = gim.load(tmp_path / "run.npz")
+    assert resumed.world.render_mode == "ansi"
+    assert np.array_equal(gim.run(resume=resumed).returns, whole.returns)
+    assert isinstance(resumed._driver, Stepwise)
+
+
+def test_a_run_is_not_saved_without_the_wrappers_of_its_environment(tmp_path):
+    env = TransformReward(gymnasium.make("FrozenLake-v1"), lambda r: 2 * r)
+    with pytest.raises(ValueError, match="cannot be saved with a TransformReward around"):
+        gim.run("q_learning", env, 3).save(tmp_path / "run.npz")
 
 
 def test_ctrl_c_stops_at_once_and_keeps_the_run():
@@ -151,17 +166,98 @@ def test_policy_table_names_states_and_actions():
     assert gim.run("random", "riverswim", episodes=1).policy_table().count("0.50") == 12
 
 
+# -- environments that show their table
+
+
+class Watched(gymnasium.Wrapper):
+    """Counts its steps."""
+
+    steps = 0
+
+    def step(self, action):
+        self.steps += 1
+        return self.env.step(action)
+
+
+def lake(**options):
+    return gymnasium.make("FrozenLake-v1", **options)
+
+
+def test_an_environment_that_shows_its_table_is_played_from_it(caplog):
+    env = Watched(lake().unwrapped)
+    for made in (lake(), env.env, TimeLimit(env.env, 100), gim.make("riverswim").to_gymnasium()):
+        run = prepare(gim.QLearning(), made, 5, horizon=50)
+        assert isinstance(run._driver, Compiled)
+    object_, word = (
+        gim.run("psrl", lake(), 30, seed=3),
+        gim.run("psrl", "FrozenLake-v1", 30, seed=3),
+    )
+    assert np.array_equal(object_.returns, word.returns)
+    assert "played from the table" in object_.notes[0]
+    assert not word.notes
+    gim.run("psrl", lake(), 5)
+    assert caplog.text.count("played from the table") <= 1  # said once, if not before this test
+    assert env.steps == 0
+
+
+class Shaped(type(lake().unwrapped)):
+    """A lake that pays for each step; its table says nothing of that."""
+
+    def step(self, action):
+        observation, reward, *rest = super().step(action)
+        return observation, reward - 1.0, *rest
+
+
+def patched():
+    env = lake().unwrapped
+    env.step = lambda action: (0, 5.0, False, False, {})
+    return env
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: lake(render_mode="ansi"),
+        lambda: Watched(lake()),
+        lambda: gymnasium.Wrapper(lake()),
+        lambda: RecordEpisodeStatistics(lake()),
+        lambda: TransformReward(lake(), lambda r: 2 * r),
+        Shaped,
+        patched,
+    ],
+)
+def test_what_the_table_would_not_show_is_stepped_through(build):
+    run = prepare(gim.QLearning(), build(), 5, horizon=10)
+    assert isinstance(run._driver, Stepwise)
+    run.go()
+    assert not run.notes
+    if build is Shaped:
+        assert (run.returns < 0).all()
+    if build is patched:
+        assert (run.returns == 50).all()
+
+
+def test_watchers_see_every_step():
+    env = Watched(lake())
+    run = gim.run("random", env, 20)
+    assert env.steps == run.steps > 0
+    assert run.score >= 0  # the table is still there for the optimum
+
+
+# -- environments without one
+
+
 class Odd(gymnasium.Env):
     """An environment that misbehaves on request."""
 
-    def __init__(self, reward=0.0, state=0, space=None):
+    def __init__(self, reward=0.0, state=0, space=None, first=0, actions=None):
         self.observation_space = space or Discrete(3)
-        self.action_space = Discrete(2)
-        self.reward, self.state = reward, state
+        self.action_space = actions or Discrete(2)
+        self.reward, self.state, self.first = reward, state, first
 
     def reset(self, seed=None, options=None):
         super().reset(seed=seed)
-        return 0, {}
+        return self.first, {}
 
     def step(self, action):
         return self.state, self.reward, False, False, {}
@@ -172,8 +268,22 @@ class Odd(gymnasium.Env):
     [
         (Odd(reward=float("nan")), "step 0 of episode 0: the environment paid nan"),
         (Odd(reward=float("inf")), "paid inf"),
+        (Odd(reward=None), "paid None; rewards must be finite numbers"),
+        (Odd(reward=10**400), "paid 1000"),
         (Odd(state=7), "step 0 of episode 0: the environment returned state 7"),
+        (Odd(state=-1), "returned state -1"),
+        (Odd(state=0.0), "returned state 0.0"),
+        (Odd(first=3), "step 0 of episode 0: the environment returned state 3"),
         (Odd(space=Box(0, 1)), "gim needs Discrete spaces"),
+        (Odd(space=Dict(a=Discrete(2), b=Text(3))), "the observation_space has Text"),
+        (Odd(actions=Box(-1, 1)), "the action_space has Box"),
+        (Odd(space=Box(0, 255, (84, 84), np.uint8)), "has about 10.16993 values, more than"),
+        (Odd(space=Box(-np.inf, np.inf, (2,), np.int64)), "whole numbers with bounds"),
+        (Odd(space=MultiDiscrete([2**11, 2**11])), "has 4,194,304 values, more than 1,048,576"),
+        (
+            Odd(space=MultiDiscrete([2**10, 2**10]), actions=Discrete(100)),
+            "1,048,576 states and 100 actions are more than 67,108,864 pairs: merge or leave out",
+        ),
     ],
 )
 def test_misbehaving_environments_are_named(env, message):
@@ -181,16 +291,160 @@ def test_misbehaving_environments_are_named(env, message):
         gim.run("random", env, episodes=3, horizon=5)
 
 
+def test_errors_name_step_and_episode():
+    class Late(Odd):
+        steps = 0
+
+        def step(self, action):
+            self.steps += 1
+            return (9 if self.steps == 8 else 0), 0.0, False, False, {}
+
+    with pytest.raises(ValueError, match="step 2 of episode 1: the environment returned state 9"):
+        gim.run("random", Late(), episodes=3, horizon=5)
+
+
+def test_a_run_goes_on_after_its_environment_has_raised():
+    """What was asked of the environment when it failed is asked again, not learned from."""
+
+    class Fails(Odd):
+        steps = 0
+
+        def step(self, action):
+            self.steps += 1
+            if self.steps == 7:
+                raise OSError("the line is down")
+            return 0, 1.0, False, False, {}
+
+    run = prepare(gim.QLearning(), Fails(), 3, horizon=5)
+    with pytest.raises(OSError, match="the line is down"):
+        run.go()
+    assert run.steps == 6
+    run.go()
+    assert run.returns.tolist() == [5, 5, 5]
+
+
+@hot
+def _act_out_of_range(memory, s, h, rng):
+    return memory.actions[0, 0] + 7 * (-1) ** h
+
+
+def test_an_action_that_does_not_exist_is_named():
+    run = prepare(gim.Random(), Odd(), 3, horizon=5)
+    run._driver.play = bind(converse, "out of range", act=_act_out_of_range, learn=gim.Random.learn)
+    with pytest.raises(
+        ValueError, match="step 0 of episode 0: the agent chose an action that does"
+    ):
+        run.go()
+
+
 def test_an_environment_without_time_limit_asks_for_a_horizon():
     with pytest.raises(ValueError, match="horizon="):
         gim.run("random", Odd(), episodes=3)
 
 
+def test_time_limits_around_an_environment_are_seen():
+    assert gim.run("random", TimeLimit(Odd(), 5), episodes=3).steps == 15
+    assert gim.run("random", TimeLimit(TimeLimit(Odd(), 5), 9), episodes=3).steps == 15
+    assert prepare(gim.Random(), TimeLimit(Odd(), 5), 3, horizon=4).task.H == 4
+    assert prepare(gim.Random(), TimeLimit(Odd(), 5), 3, horizon=7).task.H == 5  # cut before
+    assert prepare(gim.Random(), lake(), 3, horizon=200).task.H == 100
+
+
 def test_discrete_spaces_that_do_not_start_at_0():
-    env = Odd(state=6, space=Discrete(3, start=5))
-    env.reset = lambda seed=None, options=None: (5, {})
+    env = Odd(state=6, space=Discrete(3, start=5), first=5)
     run = gim.run("q_learning", env, episodes=3, horizon=5)
     assert run.steps == 15
+    assert run.policy_table().splitlines()[-1].split()[0] == "7"
+
+
+class Shop(gymnasium.Env):
+    """Two stocks, observed and ordered in any of Gymnasium's finite forms."""
+
+    def __init__(self, form):
+        self.form = form
+        box = {"low": 0, "high": 3, "shape": (2,), "dtype": np.int32}
+        self.observation_space, self.action_space = {
+            "multi": (MultiDiscrete([4, 4]), MultiDiscrete([2, 2], start=[1, 1])),
+            "tuple": (Tuple([Discrete(4)] * 2), Tuple([Discrete(2, start=1)] * 2)),
+            "dict": (
+                Dict(a=Discrete(4), b=Dict(c=Discrete(4))),
+                Dict(a=Discrete(2, start=1), b=Dict(c=Discrete(2, start=1))),
+            ),
+            "box": (Box(**box), Box(1, 2, (2,), np.int8)),
+            "number": (Discrete(16), Discrete(4)),
+        }[form]
+
+    def _seen(self):
+        a, b = self.stocks
+        shown = {
+            "multi": np.array([a, b]),
+            "tuple": (a, np.int64(b)),
+            "dict": {"b": {"c": b}, "a": a},
+        }
+        return (shown | {"box": np.array([a, b], np.int32), "number": 4 * a + b})[self.form]
+
+    def reset(self, seed=None, options=None):
+        super().reset(seed=seed)
+        self.stocks = [0, 0]
+        return self._seen(), {}
+
+    def step(self, action):
+        assert self.action_space.contains(action)
+        if self.form == "number":
+            orders = [action // 2, action % 2]
+        elif self.form == "dict":
+            orders = [action["a"] - 1, action["b"]["c"] - 1]
+            action.clear()  # an environment may do what it likes with its action
+        else:
+            orders = [int(x) - 1 for x in action]
+            if self.form in ("multi", "box"):
+                action[:] = 1
+        sold = self.np_random.integers(0, 2, 2)
+        self.stocks = [
+            min(max(x + o - d, 0), 3) for x, o, d in zip(self.stocks, orders, sold, strict=True)
+        ]
+        return self._seen(), sum(self.stocks) - 0.1 * sum(orders), False, False, {}
+
+
+@pytest.mark.parametrize("form", ["multi", "tuple", "dict", "box"])
+def test_spaces_made_of_whole_numbers_run_as_their_numbers_do(form):
+    runs = [gim.run("q_learning", Shop(kind), 30, seed=5, horizon=8) for kind in (form, "number")]
+    assert np.array_equal(runs[0].returns, runs[1].returns)
+    assert np.array_equal(runs[0].memory.q, runs[1].memory.q)
+    v, acts = runs[0].task.variables, runs[0].task.action_variables
+    named = form == "dict"
+    assert v.names == (("a", "b.c") if named else ("x0", "x1"))
+    assert acts.names == (("a", "b.c") if named else ("a0", "a1"))
+    assert v.sizes == (4, 4)
+    assert v.values(7) == (1, 3)
+    assert acts.values(1) == (1, 2)
+    assert runs[1].task.variables is None
+    assert v.label(7) in runs[0].policy_table()
+
+
+def test_blackjack_simply_runs():
+    run = gim.run("q_learning", gymnasium.make("Blackjack-v1"), episodes=2000, seed=1, horizon=10)
+    assert run.task.S == 704
+    assert run.task.variables.names == ("player", "dealer", "ace")
+    assert run.task.variables.ordinal == (True, True, False)
+    assert set(np.unique(run.returns)) <= {-1.0, 0.0, 1.0, 1.5}
+    assert "player=20, dealer=5, ace=False" in run.policy_table()
+    assert "stick" in run.policy_table()
+    model = gim.run("ucbvi:r_min=-1,r_max=1", gymnasium.make("Blackjack-v1"), 5, horizon=9).model
+    assert model.variables == run.task.variables
+    assert model.action_label(1) == "hit"
+
+
+def test_bits_of_an_array_are_nominal():
+    class Lamps(Odd):
+        def step(self, action):
+            return np.array([1, 0, 1], np.int8), 0.0, False, False, {}
+
+    env = Lamps(space=MultiBinary(3), first=np.zeros(3, np.int8))
+    run = gim.run("q_learning", env, 2, horizon=4)
+    assert run.task.S == 8
+    assert run.task.variables.ordinal == (False, False, False)
+    assert run.memory.q.shape == (8, 2)
 
 
 @pytest.mark.parametrize(
@@ -210,3 +464,18 @@ def test_bad_calls(given, message):
     arguments = {"agent": "random", "world": "riverswim"} | given
     with pytest.raises(ValueError, match=message):
         gim.run(**arguments)
+
+
+def test_the_stepwise_loop_lets_go_of_its_memory():
+    run = prepare(gim.QLearning(), Odd(), 30, horizon=5)
+    run.pause_at(20)
+    q, now = run.memory.q, run.clock.now
+    held = sys.getrefcount(q), sys.getrefcount(now)
+    for _ in range(10):
+        run.pause_at(run.steps + 5)
+    assert (sys.getrefcount(q), sys.getrefcount(now)) == held
+    run._driver._leave()
+    assert sys.getrefcount(q) < held[0]
+    del run
+    gc.collect()
+    assert sys.getrefcount(q) == 2  # this name, and the argument

@@ -128,7 +128,8 @@ def test_score_is_share_of_the_optimum_or_of_the_way_up_from_random():
 @pytest.mark.parametrize("seed", range(6))
 def test_save_and_load_give_the_same_mdp(tmp_path, seed):
     mdp = random_mdp(seed, S=5, A=3, terminal=True, missing=True, sparse=seed % 2 == 0)
-    mdp = mdp.with_(noise=0.1 * (seed % 3), state_labels=list("abcde"), info={"seed": seed})
+    labels = ["a", 1, (1, "b"), 2.5, "1.0"]
+    mdp = mdp.with_(noise=0.1 * (seed % 3), state_labels=labels, info={"seed": seed})
     mdp.save(tmp_path / "my.npz")
     again = gim.load(tmp_path / "my.npz")
     assert again.sparse == mdp.sparse
@@ -136,7 +137,7 @@ def test_save_and_load_give_the_same_mdp(tmp_path, seed):
         assert np.array_equal(getattr(again, name), getattr(mdp, name))
     assert (again.rows() != mdp.rows()).nnz == 0
     assert (again.noise is None) == (mdp.noise is None)
-    assert again.state_labels == mdp.state_labels
+    assert again.state_labels == mdp.state_labels == tuple(labels)
     assert again.info == mdp.info
     assert again.horizon == mdp.horizon
 

@@ -1,4 +1,5 @@
 import math
+import re
 
 import numpy as np
 import pytest
@@ -8,41 +9,37 @@ from gim.agents.gim import GIM
 from gim.envs import tasks
 from gim.envs.casinoland import casinoland
 from gim.envs.riverswim import riverswim
-from gim.experiments.catalogue import chosen, experiments
+from gim.experiments.catalogue import catalogue, chosen, groups
+from gim.experiments.cells import ResultsByCell, pick
 from gim.experiments.execute import execute
-from gim.experiments.paper import figure1, figure3, figure5, figure6, properties, table1
-from gim.experiments.paper.base import Evidence, pick
-from gim.experiments.paper.graphs import NODE, bow, loop, ways
-from gim.experiments.paper.settings import AUTHORS, FAIR, SCALES, agent_word
-from gim.experiments.paper.shapes import curves_figure, means_table, sweep_figure, sweep_point
+from gim.experiments.experiment import cells_of, experiments
+from gim.experiments.figures import curves_figure, sweep_figure
+from gim.experiments.graphs import NODE, bow, loop, ways
+from gim.experiments.paper import figure5, figure6, properties, table1
+from gim.experiments.paper.settings import spec_under
 from gim.experiments.reproduction import trials_of
+from gim.experiments.scale import SCALES
+from gim.experiments.settings import AUTHORS, FAIR
 from gim.experiments.spec import parameter
+from gim.experiments.tables import means_table, sweep_point
+from gim.testing import check_experiment
+from gim.testing.made_up import made_up_results
 from gim.worlds import world_of
-from tests.made_up_results import evidence
 
 PAPER, SMOKE = SCALES["paper"], SCALES["smoke"]
-KEYS = [
-    "table1",
-    "fig1",
-    "table2",
-    "fig2",
-    "table3",
-    "fig3",
-    "fig4",
-    "fig5",
-    "fig6",
-    "fig7to9",
-    "fig10",
-    "fig11",
-    "fig12to14",
-    "rho1",
-    "rho_beta",
-    "walks",
-]
+KEYS = groups()["all"]
+SHOWN = groups()["paper"]
 
 
 def test_every_artefact_is_found_in_the_papers_order():
-    assert list(experiments()) == KEYS
+    every = list(catalogue())
+    assert every[: len(KEYS)] == KEYS
+    assert KEYS[: len(SHOWN)] == SHOWN
+    for kind in ("Table", "Figure"):
+        titles = [each.title for each in chosen(["paper"]) if each.title.startswith(kind)]
+        numbers = [int(re.search(r"\d+", title).group()) for title in titles]
+        assert numbers == sorted(numbers)
+    assert SHOWN[:4] == ["table1", "fig1", "table2", "fig2"]  # Table 2 is of the runs of Figure 1
 
 
 def test_every_number_of_the_paper_can_be_asked_for():
@@ -51,7 +48,8 @@ def test_every_number_of_the_paper_can_be_asked_for():
     for n in (1, 2, 3):
         assert [each.key for each in chosen([f"table{n}"])] == [f"table{n}"]
     assert [each.key for each in chosen(["all"])] == KEYS
-    assert [each.key for each in chosen(["paper"])] == KEYS[:-3]
+    assert [each.key for each in chosen(["paper"])] == SHOWN
+    assert {each.heading for each in chosen(["all"])} == {"The paper"}
     assert [each.key for each in chosen(["table3", "fig1", "fig1"])] == ["fig1", "table3"]
 
 
@@ -61,23 +59,23 @@ def test_an_unknown_artefact_is_named_with_the_nearest():
 
 
 def test_figure_1_asks_for_what_the_paper_says():
-    trials = figure1.EXPERIMENT.trials(PAPER)
+    trials = experiments.make("fig1").trials(PAPER)
     assert {t.seed for t in trials} == set(range(20))
     assert len(trials) == 20 * 4 * (3 + 3 + 4 + 3)  # own to a setting, shared, strong
     assert {t.episodes for t in trials if t.task.startswith("synthetic")} == {10_000}
     assert {t.episodes for t in trials if t.task == "riverswim"} == {5_000}
-    fair = pick(figure1.cells(PAPER), FAIR, "RiverSwim", "GIM")[0].trials[3]
+    fair = pick(cells_of("fig1", PAPER), FAIR, "RiverSwim", "GIM")[0].trials[3]
     gim = agents.make(fair.agent)
     assert (gim.m, gim.rho, gim.beta) == (40, 0.8, 0.2)
     assert gim == GIM.paper(completion="als(rank=10,ridge=0.03)")
-    seven = pick(figure1.cells(PAPER), FAIR, "Synthetic", "Random")[0]
+    seven = pick(cells_of("fig1", PAPER), FAIR, "Synthetic", "Random")[0]
     assert [t.task for t in seven.trials[:3]] == ["synthetic"] + [
         f"synthetic:seed={k}" for k in (1, 2)
     ]
 
 
 def test_figure_2_has_the_papers_sizes():
-    trials = experiments()["fig2"].trials(PAPER)
+    trials = experiments.make("fig2").trials(PAPER)
     sizes = {tuple(parameter(t.task, name, tasks) for name in ("S", "A")) for t in trials}
     assert sizes == {(20, 10), (30, 20), (40, 30), (50, 40)}
     assert {t.episodes for t in trials} == {200_000}
@@ -88,19 +86,19 @@ def test_figure_2_has_the_papers_sizes():
     [("table2", "fig1"), ("table3", "fig2"), ("fig3", "fig7to9"), ("fig11", "fig7to9")],
 )
 def test_artefacts_share_their_trials(part, whole):
-    assert set(experiments()[part].trials(PAPER)) <= set(experiments()[whole].trials(PAPER))
+    assert set(experiments.make(part).trials(PAPER)) <= set(experiments.make(whole).trials(PAPER))
 
 
 def test_the_authors_settings_are_those_of_their_code():
-    assert agent_word(AUTHORS, "RMax", "riverswim") == (
+    assert spec_under(AUTHORS, "RMax", "riverswim") == (
         "rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted"
     )
-    word = agent_word(AUTHORS, "GIM", "casinoland")
+    word = spec_under(AUTHORS, "GIM", "casinoland")
     assert word.startswith("gim:m=11,completion=als(rank=10,ridge=0.03),exploration=published")
-    assert agent_word(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
-    assert "r_max=1" in agent_word(AUTHORS, "Delayed-Q", "riverswim")
-    assert "r_max" not in agent_word(FAIR, "Delayed-Q", "riverswim")
-    assert agent_word(FAIR, "RMax", "synthetic", m=100) == "rmax:m=100"
+    assert spec_under(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
+    assert "r_max=1" in spec_under(AUTHORS, "Delayed-Q", "riverswim")
+    assert "r_max" not in spec_under(FAIR, "Delayed-Q", "riverswim")
+    assert spec_under(FAIR, "RMax", "synthetic", m=100) == "rmax:m=100"
 
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
@@ -114,7 +112,7 @@ def test_a_scale_keeps_the_last_value_of_a_sweep(scale):
 
 
 def test_table_1_is_the_papers():
-    found = table1.analyse()
+    found = table1.Table1().analyse()
     rows = found.tables[0].rows
     assert [row[0] for row in rows] == ["1", "2", "3", "4", "5", "6"]
     assert all(row[-1] == "the same" for row in rows)
@@ -124,7 +122,7 @@ def test_table_1_is_the_papers():
 
 def test_a_wrong_table_1_would_show(monkeypatch):
     monkeypatch.setitem(table1.PRINTED, "3", [0.2, 0.2, 0.0, 0.6])
-    assert [row[-1] for row in table1.analyse().tables[0].rows].count("differs") == 1
+    assert [row[-1] for row in table1.Table1().analyse().tables[0].rows].count("differs") == 1
 
 
 # -- runs that never finish
@@ -138,15 +136,15 @@ def unfinished(trial):
 
 
 def test_a_run_not_finished_is_counted_and_shown():
-    found = evidence([figure3.EXPERIMENT], SMOKE, unfinished)
-    cell = pick(figure3.cells(SMOKE), FAIR, agent="RMax")[0]
+    found = made_up_results(chosen(["fig3"]), SMOKE, unfinished)
+    cell = pick(cells_of("fig3", SMOKE), FAIR, agent="RMax")[0]
     length = sweep_point(found, cell, "total_eps")
     assert length.estimate.mean == (30 + cell.trials[0].episodes) / 2  # a lower bound
     assert (length.finished, length.runs, length.open) == (1, 2, True)
     assert length.hover == "1 of 2 runs finished exploring"
     post = sweep_point(found, cell, "post_score")
     assert (post.estimate.mean, post.finished, post.runs) == (0.8, 1, 2)
-    figure = sweep_figure(found, figure3.cells(SMOKE), FAIR, "f", "t", "m")
+    figure = sweep_figure(found, cells_of("fig3", SMOKE), FAIR, "f", "t", "m")
     rmax = next(s for s in figure.panels[1].series if s.name == "RMax")
     assert all(rmax.hollow)
     assert "hollow" in figure.note
@@ -156,14 +154,14 @@ def test_a_sweep_nobody_finished_has_gaps():
     def never(trial):
         return {"explored": False, "total_eps": math.nan, "post_score": math.nan}
 
-    found = evidence([figure3.EXPERIMENT], SMOKE, never)
-    figure = sweep_figure(found, figure3.cells(SMOKE), FAIR, "f", "t", "m")
+    found = made_up_results(chosen(["fig3"]), SMOKE, never)
+    figure = sweep_figure(found, cells_of("fig3", SMOKE), FAIR, "f", "t", "m")
     assert all(y is None for s in figure.panels[2].series for y in s.y)
 
 
 def test_the_realised_value_stands_on_the_axis():
-    found = evidence([experiments()["fig4"]], SMOKE)
-    artefact = experiments()["fig4"].analyse(found)
+    found = made_up_results(chosen(["fig4"]), SMOKE)
+    artefact = experiments.make("fig4").analyse(found)
     panel = artefact.figures[0].panels[1]
     asked = SMOKE.grid(properties.SWEEPS["mu0"].values)
     there = [
@@ -183,8 +181,8 @@ def test_curves_of_different_instances_are_scaled_to_one_optimum():
     def paid(trial):
         return {"optimal_return": 10.0 * (1 + trial.seed), "score": 0.5 * (1 + trial.seed)}
 
-    found = evidence([figure1.EXPERIMENT], SMOKE, paid)
-    figure = curves_figure(found, figure1.cells(SMOKE), FAIR, "f", "t")
+    found = made_up_results(chosen(["fig1"]), SMOKE, paid)
+    figure = curves_figure(found, cells_of("fig1", SMOKE), FAIR, "f", "t")
     line = figure.panels[0].series[0]
     episodes = line.x[-1]
     assert line.y[-1] == pytest.approx(0.5 * 15 * episodes)  # both runs have half of the optimum
@@ -193,36 +191,26 @@ def test_curves_of_different_instances_are_scaled_to_one_optimum():
 
 def test_one_run_shows_no_band():
     one = SCALES["smoke"].__class__("one", runs=1, share=0.01, step=8)
-    found = evidence([figure1.EXPERIMENT, figure3.EXPERIMENT], one)
-    assert curves_figure(found, figure1.cells(one), FAIR, "f", "t").panels[0].series[0].low is None
-    figure = sweep_figure(found, figure3.cells(one), FAIR, "f", "t", "m")
+    found = made_up_results(chosen(["fig1", "fig3"]), one)
+    curves = curves_figure(found, cells_of("fig1", one), FAIR, "f", "t")
+    assert curves.panels[0].series[0].low is None
+    figure = sweep_figure(found, cells_of("fig3", one), FAIR, "f", "t", "m")
     assert figure.panels[0].series[0].low is None
-    table = means_table(found, figure1.cells(one), FAIR, "score", "t")
+    table = means_table(found, cells_of("fig1", one), FAIR, "score", "t")
     assert table.rows[0][1] == "0.900"
 
 
-@pytest.mark.parametrize("key", KEYS)
-def test_every_analysis_works_on_results_of_its_own_trials(key):
-    experiment = experiments()[key]
-    artefact = experiment.analyse(evidence([experiment], SMOKE))
-    assert artefact.key == key
-    assert artefact.figures or artefact.tables
-    names = [figure.name for figure in artefact.figures]
-    assert len(set(names)) == len(names)
-    for figure in artefact.figures:
-        for panel in figure.panels:
-            assert panel.series
-            for series in panel.series:
-                assert len(series.x) == len(series.y)
-                assert not any(isinstance(y, float) and math.isnan(y) for y in series.y)
+@pytest.mark.parametrize("key", catalogue())
+def test_every_experiment_passes_its_checks(key):
+    check_experiment(experiments.make(key), play=2)
 
 
 def test_a_real_run_from_trials_to_artefact():
     """Figure 3 at the smallest scale, really run; GIM with m 20 knows enough before the end."""
-    trials = trials_of([figure3.EXPERIMENT], SMOKE)
-    found = Evidence(execute(trials, engine="serial"), SMOKE)
+    trials = trials_of(chosen(["fig3"]), SMOKE)
+    found = ResultsByCell(execute(trials, engine="serial"), SMOKE)
     assert all(found.row(trial) is not None for trial in trials)
-    figure = figure3.analyse(found).figures[1]
+    figure = experiments.make("fig3").analyse(found).figures[1]
     scores = [y for s in figure.panels[0].series for y in s.y]
     assert all(-1.5 < y < 1.2 for y in scores)
 
@@ -249,9 +237,9 @@ def test_arrows_keep_out_of_the_states_they_join():
 
 
 def test_figures_5_and_6_tell_what_the_levers_and_the_river_pay():
-    casino = figure5.analyse().figures[0].panels[0]
+    casino = figure5.Figure5().analyse().figures[0].panels[0]
     said = {text for s in casino.series if s.kind == "label" for text in s.text}
     assert {"0.9, r=64.998", "r=-100", "0.5, r=80"} <= said
-    river = figure6.analyse().figures[0].panels[0]
+    river = figure6.Figure6().analyse().figures[0].panels[0]
     said = {text for s in river.series if s.kind == "label" for text in s.text}
     assert {"r=5", "0.6", "0.3, r=3,000"} <= said

@@ -44,6 +44,9 @@ def test_grid_has_an_arrow_for_each_cell(tmp_path):
     mdp = gim.make("gridworld", height=3, width=3, start=0)
     figure = plot.grid(mdp)
     assert drawn(figure, tmp_path)
+    lake = gim.from_gymnasium("FrozenLake-v1")
+    arrows = [text for text in plot.grid(lake).axes[0].texts if not text.get_text()]
+    assert len(arrows) == lake.S - lake.terminal.sum()
     with pytest.raises(ValueError, match="is no grid"):
         plot.grid(gim.make("riverswim"))
 

@@ -1,19 +1,20 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
 
 from gim.cli import main
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.catalogue import experiments
-from gim.experiments.paper.settings import SCALES
+from gim.experiments.catalogue import chosen
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
 from gim.experiments.report.style import AGENTS, looks
 from gim.experiments.report.write import write_report
 from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
+from gim.experiments.scale import SCALES
+from gim.testing.made_up import made_up_results
 from tests import chromium
-from tests.made_up_results import evidence
 
 SMOKE = SCALES["smoke"]
 KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
@@ -21,8 +22,8 @@ KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
 
 @pytest.fixture(scope="module")
 def found():
-    made = evidence([experiments()[key] for key in KEYS], SMOKE)
-    return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.results)
+    made = made_up_results(chosen(KEYS), SMOKE)
+    return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.table)
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +50,12 @@ def test_the_page_has_the_ledger_first_and_every_artefact_beside_its_statement(f
     )
     assert "seeds</dt><dd>0 to 1" in html
     assert "rehearsal" in html
+
+
+def test_the_page_says_what_is_of_other_code(found):
+    text = "12 of 40 results are of other code: gim/agents/rmax.py has changed"
+    assert text not in page(found)
+    assert f"<strong>{text}.</strong>" in page(replace(found, remarks=[text]))
 
 
 def test_the_page_refers_to_nothing_outside(found):

@@ -59,7 +59,7 @@ def test_grids_multiply():
             "seeds": [3, 8],
         }
     )
-    assert [place.episodes for place in study.places] == [5, 7, 7]
+    assert [each.episodes for each in study.tasks] == [5, 7, 7]
     assert study.agents == (
         "psrl",
         "gim:m=5,rho=0.5,beta=0.1",

@@ -18,9 +18,9 @@ from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import _switches, one_thread
 from gim.experiments.execute import Stopped, grid
 from gim.experiments.measures import curves, points
+from gim.experiments.result import MACHINE
 from gim.experiments.sample_complexity import Watched
-from gim.experiments.spec import instance, parameter, task_word, world_word
-from gim.experiments.trial import MACHINE
+from gim.experiments.spec import instance, parameter, task_spec, world_spec
 from gim.run import prepare
 from tests.faults import WORKER, children, listening, ray_or_skip
 
@@ -81,9 +81,9 @@ def test_a_wrong_trial_is_refused_at_once(change, text):
 
 
 def test_words_of_worlds():
-    assert task_word("synthetic:seed=0,rank=2") == "synthetic"
-    assert world_word("synthetic:rank=4,seed=9") == "synthetic:rank=4"
-    assert world_word("FrozenLake-v1:map_name=8x8") == "FrozenLake-v1:map_name=8x8"
+    assert task_spec("synthetic:seed=0,rank=2") == "synthetic"
+    assert world_spec("synthetic:rank=4,seed=9") == "synthetic:rank=4"
+    assert world_spec("FrozenLake-v1:map_name=8x8") == "FrozenLake-v1:map_name=8x8"
     assert instance("gridworld", 3) == "gridworld:seed=3"
     assert instance("gridworld:seed=5", 3) == "gridworld:seed=5"
     assert instance("riverswim", 3) == "riverswim"

@@ -10,6 +10,7 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.agents.two_phase import guessed_rewards, hoped
+from gim.exploration.base import explorations
 from gim.inference.base import prior_of
 from gim.inference.belief import NEVER, Belief, estimate
 from gim.model.counts import new_counts
@@ -34,7 +35,7 @@ def test_same_bits_compiled_plain_stepwise_and_resumed(agent):
     check_agent(agent)
 
 
-@pytest.mark.parametrize("walk", ["planned", "curious", "active", "uniform"])
+@pytest.mark.parametrize("walk", explorations.names())
 def test_a_budget_ends_exploration_at_the_step_asked_for(walk):
     world = gim.make("gridworld")
     with warnings.catch_warnings():

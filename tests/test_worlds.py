@@ -10,22 +10,26 @@ import numpy as np
 import pytest
 
 import gim
+from gim.envs import tasks
 from gim.envs.made_of import described, made_of
 from gim.envs.walls import connected
 from tests.literal import check_rows
-from tests.small_worlds import WORDS
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))  # up, down, left, right
+
+SMALL = [word for name in tasks.names() for word in tasks.examples(name)]
 
 
 # -- what states are made of
 
 
 def test_made_of_counts_the_last_variable_fastest():
-    made = made_of(row=range(2), column=range(3), who="AB")
+    made = made_of(row=range(2), col=range(3), who="AB")
     assert made.labels[:4] == [(0, 0, "A"), (0, 0, "B"), (0, 1, "A"), (0, 1, "B")]
     assert made.codes.tolist() == [list(c) for c in product(range(2), range(3), range(2))]
-    assert made.facts == {"row": True, "column": True, "who": False}
+    assert made.variables.names == ("row", "col", "who")
+    assert made.variables.ordinal == (True, True, False)
+    assert made.variables.values(3) == made.labels[3]
     assert made.take([5, 0]).labels == [(0, 2, "B"), (0, 0, "A")]
     assert made_of(stock=range(3)).labels == [0, 1, 2]
 
@@ -35,43 +39,42 @@ def test_described_tells_the_mdp():
     about = described(states, actions, layout={"cells": []})
     assert about["state_labels"] == [(0, 0), (0, 1), (1, 0), (1, 1)]
     assert about["action_labels"] == [0, 1, 2]
-    assert about["info"] == {
-        "layout": {"cells": []},
-        "variables": {"x": True, "y": True},
-        "action_variables": {"order": True},
-    }
+    assert about["info"] == {"layout": {"cells": []}}
+    assert about["variables"] == gim.Variables({"x": [0, 0, 1, 1], "y": [0, 1, 0, 1]})
+    assert about["action_variables"] == gim.Variables({"order": range(3)})
     assert described(None, ("go", "stop")) == {"info": {}, "action_labels": ("go", "stop")}
 
 
 @pytest.mark.parametrize(
     ("word", "names"),
     [
-        ("button:size=3", "row column"),
-        ("four_rooms", "row column"),
+        ("button:size=3", "row col"),
+        ("four_rooms", "row col"),
         ("inventory:lead=1,capacity=3,largest=2", "stock due_0"),
         ("inventory2:capacity=2", "stock1 stock2"),
         ("maintenance", "repair wear"),
         ("queues:capacity=2", "x y"),
         ("stock_trading:sectors=1", "own1 stock1_1 stock1_2"),
         ("sysadmin:machines=3", "machine0 machine1 machine2"),
-        ("taxi:size=3", "row column passenger destination"),
-        ("teleports:size=3", "row column"),
-        ("walls:size=3,walls=2", "row column"),
+        ("taxi:size=3", "row col passenger destination"),
+        ("teleports:size=3", "row col"),
+        ("walls:size=3,walls=2", "row col"),
         ("wet_chicken", "x y"),
-        ("windy_grid", "row column"),
+        ("windy_grid", "row col"),
     ],
 )
 def test_labels_hold_the_variables(word, names):
     mdp = gim.make(word)
-    facts = mdp.info["variables"]
-    assert list(facts) == names.split()
+    v = mdp.variables
+    assert v.names == tuple(names.split())
     labels = [ast.literal_eval(label) for label in mdp.state_labels]
-    for name, column in zip(facts, zip(*labels, strict=True), strict=True):
-        assert facts[name] == all(isinstance(value, int) for value in column)
-    assert gim.TabularMDP.unpack(*mdp.pack()).info == mdp.info
+    assert [v.values(s) for s in range(mdp.S)] == labels
+    for ordinal, column in zip(v.ordinal, zip(*labels, strict=True), strict=True):
+        assert ordinal == all(isinstance(value, int) for value in column)
+    assert gim.TabularMDP.unpack(*mdp.pack()).variables == v
 
 
-@pytest.mark.parametrize("word", WORDS)
+@pytest.mark.parametrize("word", SMALL)
 def test_the_name_builds_the_same_world(word):
     mdp = gim.make(word)
     again = gim.make(mdp.name)
@@ -138,7 +141,8 @@ def test_inventory_as_pinned(given, capacity, largest):
 
     check_rows(mdp, outcomes)
     assert mdp.state_label(7) == "7"
-    assert mdp.info == {"variables": {"stock": True}, "action_variables": {"order": True}}
+    assert mdp.variables == gim.Variables({"stock": range(capacity + 1)})
+    assert mdp.action_variables == gim.Variables({"order": range(largest + 1)})
 
 
 def test_inventory_by_its_own_prices():
@@ -163,7 +167,7 @@ def test_inventory_with_a_lead_time(lead):
     states = list(product(range(capacity + 1), *[range(largest + 1)] * lead))
     assert len(states) == mdp.S
     assert mdp.state_labels == tuple(map(str, states))
-    assert list(mdp.info["variables"]) == ["stock", "due_0", "due_1"][: lead + 1]
+    assert mdp.variables.names == ("stock", "due_0", "due_1")[: lead + 1]
 
     def outcomes(s, a):
         stock, arriving, *later = states[s]

@@ -28,7 +28,7 @@ from gim.inference.evidence import Evidence
 from gim.jit import hot
 from gim.model.counts import seen
 from gim.model.learned import LearnedModel
-from gim.model.rewards import reward_range
+from gim.model.rewards import LEARNED_RANGE, reward_range
 
 
 class Memory(NamedTuple):
@@ -105,9 +105,10 @@ class Episodic:
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing seen, but what a model learned elsewhere stands for."""
         S, A, H = task.S, task.A, task.H
-        reward_range(task, self.r_min, self.r_max)  # complain now rather than later
+        belief = new_belief(task, self.infer)
+        reward_range(task, self.r_min, self.r_max, belief.counts)  # complain now, not later
         return Memory(
-            belief=new_belief(task, self.infer),
+            belief=belief,
             q=np.zeros((H, S, A)),
             v=np.zeros((H + 1, S)),
             policy=np.zeros((H, S), np.int64),
@@ -120,7 +121,9 @@ class Episodic:
 
     def think(self, memory: Memory, mind: Mind) -> Memory:
         """Infer if it is time, then plan."""
-        rewards = reward_range(mind.task, self.r_min, self.r_max)
+        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
+            mind.note(LEARNED_RANGE)
+        rewards = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         if belief is not memory.belief:  # a new memory costs the loop a new start
             memory = memory._replace(belief=belief)

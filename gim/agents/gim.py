@@ -21,7 +21,7 @@ from gim.model.counts import Known
 from gim.model.dynamics import complete
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
-from gim.policies import Planner
+from gim.planners import Planner
 from gim.registry import did_you_mean
 
 PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments
@@ -50,6 +50,13 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
     patience: Annotated[
         int | None, Within(1, None), "steps without an unknown pair that end exploration"
     ] = None
+
+    examples = (
+        "",
+        "m=3,completion=als(rank=2),exploration=curious",
+        "m=3,completion=als(rank=2),exploration=published,reward_data=all,rows=clip,worth=none",
+        "m=2,rho=1,exploration=balanced,planner=discounted",
+    )
 
     @classmethod
     def paper(cls, m: int = 40, rho: float = 0.8, beta: float = 0.2, **more: Any) -> GIM:

@@ -58,3 +58,8 @@ class Optimal(Agent):
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The best policy [H, S]."""
         return memory.policy
+
+    def greedy(self, memory: Memory, task: Task) -> NDArray[np.int64]:
+        """The best policy [H, S], also before the first step."""
+        truth: Any = task.truth
+        return backward_induction(truth).policy

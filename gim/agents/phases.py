@@ -23,7 +23,7 @@ from gim.exploration.curious import observe as follow
 from gim.inference.belief import NEVER, Belief, due, new_belief, observe, with_room
 from gim.jit import bind, hot
 from gim.model.counts import END, STATE, Known, new_known, review, update_known
-from gim.policies import Model, best_policy
+from gim.planners import Model, best_policy
 
 
 class Phase(NamedTuple):

@@ -44,6 +44,8 @@ class PSRL(Episodic, Agent, name="psrl"):
     r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
+    examples = ("", "infer=by_completion(m=2,rho=0.3)")
+
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
     ) -> None:

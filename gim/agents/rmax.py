@@ -35,9 +35,9 @@ from gim.inference.belief import (
 from gim.jit import hot
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.learned import LearnedModel
-from gim.model.rewards import LargestReward, largest_reward
+from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
 from gim.params import OneOf, Within
-from gim.policies import Model, Planner, best_policy
+from gim.planners import Model, Planner, best_policy
 
 
 class Memory(NamedTuple):
@@ -97,6 +97,14 @@ class RMax(Agent, name="rmax"):
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
+    examples = (
+        "",
+        "m=2,plan_per=pair",
+        "m=3,planner=discounted",
+        "m=3,planner=lookahead,r_max=1",
+        "m=4,infer=by_completion(m=2,rho=0.3)",
+    )
+
     act = staticmethod(act)
     learn = staticmethod(learn)
 
@@ -111,7 +119,6 @@ class RMax(Agent, name="rmax"):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing known, but what a model learned elsewhere stands for."""
-        largest_reward(task, self.r_max)  # complain now rather than later
         belief = new_belief(task, self.infer)
         known = new_known(task.available, self.m, rho=1.0)
         review(known, belief.counts, belief.terminal)
@@ -126,7 +133,10 @@ class RMax(Agent, name="rmax"):
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Plan with what is known; a pair whose prediction is worth m visits counts as known."""
-        known, r_max = memory.known, largest_reward(mind.task, self.r_max)
+        if mind.plans == 0 and mind.task.reward_range is None and self.r_max is None:
+            mind.note(LEARNED_RANGE)
+        known = memory.known
+        r_max = largest_reward(mind.task, self.r_max, memory.belief.counts)
         rewards = (_least(mind.task, r_max), r_max)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         if belief is not memory.belief:

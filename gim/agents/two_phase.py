@@ -22,8 +22,9 @@ from gim.inference.belief import believed_model, estimate, inferred_when_due
 from gim.inference.evidence import Evidence
 from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
+from gim.model.rewards import seen_range
 from gim.params import Within
-from gim.policies import Planner
+from gim.planners import Planner
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +47,14 @@ class TwoPhase(Phases, Agent):  # type: ignore[override]
     budget: Annotated[
         int | None, Within(1, None), "steps that end exploration, whatever is known"
     ] = None
+
+    examples = (
+        "",
+        "learn_on=false,budget=101",
+        "m=3,infer=none",
+        "m=2,rho=0.5,exploration=active",
+        "m=2,exploration=curious,planner=discounted",
+    )
 
     def settle(self, memory: Memory, mind: Mind) -> Memory:
         """Infer what is not known, if it is time, then plan."""
@@ -80,10 +89,7 @@ class TwoPhase(Phases, Agent):  # type: ignore[override]
 
 def rewards_of(task: Task, counts: Counts) -> tuple[float, float]:
     """The least and the largest r(s,a); those seen so far in a world that does not tell."""
-    if task.reward_range is not None:
-        return task.reward_range
-    r = counts.R[counts.n > 0] / counts.n[counts.n > 0]
-    return float(r.min(initial=0.0)), float(r.max(initial=0.0))
+    return seen_range(counts) if task.reward_range is None else task.reward_range
 
 
 def guessed_rewards(seen: Evidence) -> Floats:

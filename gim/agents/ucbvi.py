@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
@@ -135,6 +135,13 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
     r_min: LeastReward = None
     r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    examples: ClassVar[tuple[str, ...]] = (
+        "",
+        "bonus=hoeffding,scale=1",
+        "scale=none,growth=0.5",
+        "infer=by_completion(m=2,rho=0.3)",
+    )
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind

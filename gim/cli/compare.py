@@ -5,7 +5,7 @@
 
 A comma before key= belongs to the parameters of an agent, as in rmax:m=40,r_max=1; any other comma
 starts the next agent. All agents play the same seeds; run k of a random task (synthetic, gridworld)
-plays its instance k, unless the word fixes the seed. With --out each finished run is kept: the same
+plays its instance k, unless the spec fixes the seed. With --out each finished run is kept: the same
 command goes on where it was stopped, and takes more runs or agents in."""
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from pathlib import Path
 from gim.cli.command import whole
 from gim.cli.trials import engine_options, engine_words, keep_table, play, show
 from gim.experiments.execute import grid
-from gim.experiments.spec import agent_word, instance
-from gim.experiments.trial import build
+from gim.experiments.running import build
+from gim.experiments.spec import agent_spec, instance
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     """Check all that can be checked, play, and show a table per world."""
     if args.runs < 1:
         raise ValueError(f"--runs {args.runs}: give 1 or more")
-    agents = list(dict.fromkeys(agent_word(word) for word in split_agents(args.agents)))
+    agents = list(dict.fromkeys(agent_spec(spec) for spec in split_agents(args.agents)))
     worlds = list(dict.fromkeys(args.worlds))
     trials = grid(worlds, agents, args.episodes, range(args.seed, args.seed + args.runs))
     for world in worlds:
@@ -53,25 +53,25 @@ def run(args: argparse.Namespace) -> int:
 
 
 def split_agents(texts: Iterable[str]) -> list[str]:
-    """Words of agents from lists: a comma that is not before key= starts the next agent.
+    """Specs of agents from lists: a comma that is not before key= starts the next agent.
 
     Example:
         >>> split_agents(["gim:m=5,completion=als(rank=2,ridge=1),rmax:m=40,r_max=1", "psrl"])
         ['gim:m=5,completion=als(rank=2,ridge=1)', 'rmax:m=40,r_max=1', 'psrl']
     """
-    words: list[str] = []
+    specs: list[str] = []
     for text in texts:
         depth, start = 0, 0
         for i, c in enumerate(text):
             depth += (c in "([") - (c in ")]")
             if c == "," and depth == 0 and not re.match(r",\s*\w+\s*=", text[i:]):
-                words.append(text[start:i])
+                specs.append(text[start:i])
                 start = i + 1
-        words.append(text[start:])
-    words = [word.strip() for word in words if word.strip()]
-    if not words:
+        specs.append(text[start:])
+    specs = [spec.strip() for spec in specs if spec.strip()]
+    if not specs:
         raise ValueError('--agents names no agent: write --agents "gim,rmax:m=40,psrl"')
-    return words
+    return specs
 
 
 def _command(args: argparse.Namespace) -> list[str]:

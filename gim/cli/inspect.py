@@ -17,7 +17,7 @@ from gim.cli.command import needs, whole
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of
-from gim.inference.certificate import certified
+from gim.inference.certificate import certified, facts_of
 from gim.mdp import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
@@ -38,7 +38,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
     add("--m", type=whole, default=40, metavar="N", help="visits that make a pair known (40)")
     add("--rho", type=float, default=0.8, metavar="R", help="share of known pairs (0.8)")
-    add("--completion", default="als", metavar="WORD", help="the method")
+    add("--completion", default="als", metavar="METHOD", help="als, als(rank=3), ...")
     add("--seed", type=whole, default=0, metavar="N", help="of the rehearsal")
     add("--plot", type=Path, metavar="FILE", help="save a picture of the singular values")
 
@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--rho {args.rho}: must be above 0 and at most 1")
     if args.m < 1:
         raise ValueError(f"--m {args.m}: must be at least 1")
-    mdp = world_of(args.world, args.horizon)
+    mdp = world_of(args.world, args.horizon, imports=True)
     if not isinstance(mdp, TabularMDP):
         raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")
     completion = completions.make(args.completion)
@@ -152,8 +152,8 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
     rng = np.random.default_rng(args.seed)
     counts = sample(mdp, rng, args.m, args.rho).counts
     prior = Analogy()(counts, Frame(mdp.available, mdp.terminal, mdp.reward_range), rng)
-    belief = belief_of(counts, mdp.terminal, prior)
-    found = certified(belief, task_of(mdp), mdp.reward_range, SHARE, "credible", rng)
+    facts = facts_of(belief_of(counts, mdp.terminal, prior), task_of(mdp), mdp.reward_range)
+    found = certified(facts, SHARE, "credible", rng)
     true, best = found.against(mdp), abs(mdp.optimal_return()) or 1.0
     rows = [["loss of the policy over the optimum: bound", f"{found.loss / best:.3f}"]]
     rows += [["  true", f"{true.loss / best:.3f}"]]

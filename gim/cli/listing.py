@@ -9,7 +9,7 @@ from gim.params import Parameter, describe
 from gim.registry import Registry
 from gim.terminal import table
 
-KINDS = {bool: "true or false", int: "whole number", float: "number", str: "word"}
+KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
 
 
 def listing(registry: Registry, names: list[str]) -> str:

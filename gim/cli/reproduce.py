@@ -6,7 +6,7 @@
 
 Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
 studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
-beyond the paper; its parts have words of their own. Scales are smoke (seconds), quick (a minute; a
+beyond the paper; its parts have names of their own. Scales are smoke (seconds), quick (a minute; a
 few for analogy), paper (an hour for analogy) and full (the study's 100,000 episodes; for the paper
 the same as paper). Finished trials are kept: the same command goes on where it stopped."""
 
@@ -19,12 +19,11 @@ from pathlib import Path
 
 from gim.cli.command import WRONG, needs
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
-from gim.experiments import analogy
-from gim.experiments.catalogue import chosen, experiments
-from gim.experiments.paper.settings import SCALES
+from gim.experiments.catalogue import catalogue, chosen, groups
 from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
 from gim.experiments.report.write import FIGURES, write_report
 from gim.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
+from gim.experiments.scale import SCALES
 from gim.registry import did_you_mean
 from gim.terminal import duration, table
 
@@ -43,9 +42,10 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run what is missing, analyse all, write the report, and show the verdicts."""
     if not args.artefacts:
-        rows = [[each.key, each.title] for each in (experiments() | experiments(analogy)).values()]
+        rows = [[each.key, each.title] for each in catalogue().values()]
         print(table(rows, ["artefact", ""], align="<<"))
-        print("\nname one or more, or `paper`, `all` or `analogy`: gim reproduce fig1")
+        many = ", ".join(groups())
+        print(f"\nname one or more, or many at once ({many}): gim reproduce fig1")
         return WRONG
     began = time.perf_counter()
     if args.scale not in SCALES:

@@ -40,6 +40,6 @@ def run(args: argparse.Namespace) -> int:
         return results
     if study.description:
         print(f"{study.description}\n")
-    show([place.task for place in study.places], study.agents, results)
+    show([each.task for each in study.tasks], study.agents, results)
     keep_table(results, args.out)
     return 0

@@ -1,4 +1,4 @@
-"""What a run has come to, as text: figures, the learning curve, the policy."""
+"""What a run has come to, as text: figures, the learning curve, the best policy."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 
 from gim.inference.certificate import certifiable, certify
 from gim.mdp import TabularMDP
+from gim.policy import Policy
 from gim.runs import Run
 from gim.terminal import count, sparkline, table
 
@@ -16,29 +17,32 @@ FEW = 30  # states of which a policy is shown
 SHARE = 0.95  # the probability with which a certificate is to hold
 
 
-def summary(run: Run) -> str:
-    """Figures, curve and policy of one run, finished or paused."""
-    parts = [table(_figures(run), align="<<")]
+def summary(run: Run, best: Policy | None) -> str:
+    """Figures, curve and best policy (where there is one) of one run, finished or paused."""
+    parts = [table(_figures(run, best), align="<<")]
     if run.returns.size:
         parts.append(curve(run.returns, run.mdp))
-    if run.task.S <= FEW and run.policy is not None:
-        parts.append(f"policy\n\n{run.policy_table()}")
+    if best is not None:
+        many = f"{run.task.S:,} states, too many to show; --save-policy FILE.csv writes it"
+        shown = f"what to deploy\n\n{best.table()}" if run.task.S <= FEW else many
+        parts.append(f"best policy: {shown}")
     return "\n\n".join(parts)
 
 
-def summary_of_many(runs: Sequence[Run]) -> str:
+def summary_of_many(runs: Sequence[Run], policies: Sequence[Policy | None]) -> str:
     """A line per seed, the mean, and the curve of the mean."""
     mdp = runs[0].mdp
-    names = ["score", "mean return", "last tenth", "steps/s"]
-    rows = [list(_measures(run)) for run in runs]
+    names = ["score", "mean return", "last tenth", "best policy", "steps/s"]
+    rows = [list(_measures(run, best)) for run, best in zip(runs, policies, strict=True)]
     rows.append(np.mean(rows, axis=0).tolist())
     seeds = [*(str(run.seed) for run in runs), "mean"]
     cells = [
-        [seed, f"{row[0]:.4f}", _figure(row[1]), _figure(row[2]), count(row[3])]
+        [seed, f"{row[0]:.4f}", *map(_figure, row[1:4]), count(row[4])]
         for seed, row in zip(seeds, rows, strict=True)
     ]
     if mdp is None:
-        names, cells = names[1:], [[row[0], *row[2:]] for row in cells]
+        names = ["mean return", "last tenth", "steps/s"]
+        cells = [[row[0], row[2], row[3], row[5]] for row in cells]
     world: list[list[Any]] = [["world", world_name(runs[0])], ["agent", runs[0].agent]]
     averaged = np.mean([run.returns for run in runs], axis=0)
     return "\n\n".join(
@@ -61,12 +65,16 @@ def curve(returns: Any, mdp: TabularMDP | None) -> str:
 
 def world_name(run: Run) -> str:
     """The world's name and its sizes."""
-    name = run.world.name if isinstance(run.world, TabularMDP) else run.world.spec.id
+    if isinstance(run.world, TabularMDP):
+        name = run.world.name
+    else:
+        spec = run.world.spec
+        name = type(run.world.unwrapped).__name__ if spec is None else spec.id
     return f"{name} (S={run.task.S}, A={run.task.A}, H={run.task.H})"
 
 
-def _figures(run: Run) -> list[list[Any]]:
-    measures = _measures(run)
+def _figures(run: Run, best: Policy | None) -> list[list[Any]]:
+    measures = _measures(run, best)
     done = f"{run.returns.size:,}"
     rows: list[list[Any]] = [["world", world_name(run)], ["agent", run.agent], ["seed", run.seed]]
     rows.append(["episodes", done if run.finished else f"{done} of {run.episodes:,}"])
@@ -75,6 +83,11 @@ def _figures(run: Run) -> list[list[Any]]:
     rows.append(["mean return", _figure(measures.mean)])
     rows.append(["last tenth", _figure(measures.last)])
     if run.mdp is not None:
+        if best is not None:
+            rows.append(["best policy", f"{_figure(measures.best)} (exact; what to deploy)"])
+        if run.policy is not None:
+            exact = _figure(run.mdp.policy_return(run.policy))
+            rows.append(["policy in force", f"{exact} (exact; what it plays to learn)"])
         rows.append(["optimum", _figure(run.mdp.optimal_return())])
         rows.append(["random policy", _figure(run.mdp.random_return())])
     if run.explored_at is not None:
@@ -93,16 +106,18 @@ class _Measures(NamedTuple):
     score: float
     mean: float
     last: float  # mean of the last tenth
+    best: float  # exact return of the best policy; NaN where the world is not known
     rate: float  # steps a second, without compiling
 
 
-def _measures(run: Run) -> _Measures:
+def _measures(run: Run, best: Policy | None) -> _Measures:
     returns = run.returns if run.returns.size else np.array([np.nan])
     score = np.nan if run.mdp is None else run.mdp.score(returns)
     last = returns[-max(1, returns.size // 10) :]
     seconds = sum(run.seconds.values()) - run.seconds.get("compiling", 0.0)
     rate = run.steps / max(seconds, 1e-9)
-    return _Measures(score, float(returns.mean()), float(last.mean()), rate)
+    value = np.nan if run.mdp is None or best is None else run.mdp.policy_return(best)
+    return _Measures(score, float(returns.mean()), float(last.mean()), value, rate)
 
 
 def _figure(value: float) -> str:

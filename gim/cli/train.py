@@ -3,8 +3,10 @@
     gim train riverswim
     gim train riverswim:length=10 --agent q_learning:alpha=0.2
     gim train FrozenLake-v1:map_name=8x8 --episodes 20000 --save lake.npz
+    gim train riverswim --save-policy river.csv
 
-Ctrl-C pauses: with --save the run goes on later, with the same bits, by --resume."""
+The best policy is what to deploy: the plan on what was learned, without exploration. Ctrl-C
+pauses: with --save the run goes on later by --resume, and ends bit for bit as if never paused."""
 
 from __future__ import annotations
 
@@ -22,12 +24,14 @@ from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.policy import Policy
 from gim.run import prepare
 from gim.runs import Interrupted, Report, Run
 from gim.terminal import Progress, count
 from gim.worlds import world_of
 
 DEFAULTS = {"episodes": 5000, "seed": 0}
+WRITERS = {".csv": Policy.to_csv, ".json": Policy.to_json, ".npz": Policy.save}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -40,6 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--seeds", type=whole, metavar="N", help="N runs, from --seed onwards")
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
     add("--save", type=Path, metavar="FILE", help="keep the run, finished or paused")
+    add("--save-policy", type=Path, metavar="FILE", help="write the best policy: .csv, .json, .npz")
     add("--resume", type=Path, metavar="FILE", help="go on with a paused run, and keep it there")
 
 
@@ -54,21 +59,22 @@ def run(args: argparse.Namespace) -> int:
         if given:
             flag = "WORLD" if given[0] == "world" else f"--{given[0]}"
             raise ValueError(f"--resume goes on with the run as it was: leave {flag} out")
-        files.check_target(args.save or args.resume)
-        return _one(load(args.resume, "run"), args.save or args.resume)
+        _check_targets(args.save or args.resume, args.save_policy)
+        return _one(load(args.resume, "run"), args.save or args.resume, args.save_policy)
     if args.world is None:
         raise ValueError("a world is missing, such as in: gim train riverswim")
     for name, value in DEFAULTS.items():
         if getattr(args, name) is None:
             setattr(args, name, value)
-    if args.save is not None:
-        if args.seeds is not None:
-            raise ValueError("--save keeps one run: leave --seeds out")
-        files.check_target(args.save)
-    world = world_of(args.world, args.horizon)
+    for flag, path in (("--save", args.save), ("--save-policy", args.save_policy)):
+        if path is not None and args.seeds is not None:
+            raise ValueError(f"{flag} keeps what came of one run: leave --seeds out")
+    _check_targets(args.save, args.save_policy)
+    world = world_of(args.world, args.horizon, imports=True)
     agent = agents.make(_default(world) if args.agent is None else args.agent)
     if args.seeds is None:
-        return _one(prepare(agent, world, args.episodes, args.seed, args.horizon), args.save)
+        run = prepare(agent, world, args.episodes, args.seed, args.horizon)
+        return _one(run, args.save, args.save_policy)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
     seeds = range(args.seed, args.seed + args.seeds)
@@ -80,18 +86,35 @@ def _default(world: Any) -> str:
     return "analogist" if isinstance(world, TabularMDP) else "q_learning"
 
 
-def _one(run: Run, path: Path | None) -> int:
+def _check_targets(run: Path | None, policy: Path | None) -> None:
+    """Raise unless both can be written, before hours of work."""
+    for path in (run, policy):
+        if path is not None:
+            files.check_target(path)
+    if policy is not None:
+        if policy.suffix not in WRITERS:
+            raise ValueError(f"--save-policy {policy}: the name must end in {', '.join(WRITERS)}")
+        if run is not None and run.absolute() == policy.absolute():
+            raise ValueError(f"{policy} is where the run goes: give the policy another name")
+
+
+def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
     status = 0
     try:
         with Progress(run.episodes, "training") as bar:
             _go(run, bar)
     except Interrupted:
         status = INTERRUPTED
+    best, missing = _best(run)
     try:
         if path is not None:
             run.save(path)
+        if policy_path is not None:
+            if best is None:
+                raise ValueError(f"no policy was written to {policy_path}: {missing}")
+            WRITERS[policy_path.suffix](best, policy_path)
     finally:  # a full disk must not cost the result, nor a closed pipe the file
-        print(summary(run))
+        print(summary(run, best))
     for note in dict.fromkeys(run.notes):
         print(f"gim: note: {note}", file=sys.stderr)
     if status:
@@ -99,9 +122,19 @@ def _one(run: Run, path: Path | None) -> int:
             f"gim: paused after {run.returns.size:,} episodes; {_how_to_go_on(path)}",
             file=sys.stderr,
         )
-    elif path is not None:
-        print(f"\nsaved to {path}")
+    saved = {"run": None if status else path, "best policy": policy_path}
+    for what, where in saved.items():
+        if where is not None:
+            print(f"\n{what} saved to {where}")
     return status
+
+
+def _best(run: Run) -> tuple[Policy | None, str]:
+    """The best policy, or why there is none: an agent of the user's own may not tell."""
+    try:
+        return run.best_policy(), ""
+    except ValueError as problem:
+        return None, str(problem)
 
 
 def _many(makers: list[Callable[[], Run]]) -> int:
@@ -117,7 +150,7 @@ def _many(makers: list[Callable[[], Run]]) -> int:
                 status = INTERRUPTED
                 break
     if runs:
-        print(summary_of_many(runs))
+        print(summary_of_many(runs, [_best(run)[0] for run in runs]))
     for note in dict.fromkeys(note for run in runs for note in run.notes):
         print(f"gim: note: {note}", file=sys.stderr)
     if status:

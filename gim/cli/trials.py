@@ -14,8 +14,8 @@ from gim.cli.command import INTERRUPTED, whole
 from gim.experiments.comparison import comparison_table, hints, notes
 from gim.experiments.engines.base import ENGINES, engine_of
 from gim.experiments.execute import Stopped, execute
+from gim.experiments.results import Results
 from gim.experiments.store import Store
-from gim.experiments.table import Results
 from gim.experiments.trial import Trial
 
 PARQUET = "results.parquet"

@@ -1,6 +1,6 @@
 """What a task is: a function that returns a `TabularMDP`, found by name and by Gymnasium.
 
-To add a task is to write one file in this package::
+To add a task, write one file in this package::
 
     @task("gim/Coin-v0")
     def coin(
@@ -8,15 +8,16 @@ To add a task is to write one file in this package::
     ) -> TabularMDP:
         \"\"\"Guess how a coin falls. ...\"\"\"
 
-`gim.make("coin", bias=0.6)`, the word ``coin:bias=0.6`` and `gymnasium.make("gim/Coin-v0",
-bias=0.6)` then build it, and the conformance kit checks it.
+`gim.make("coin", bias=0.6)`, the spec string ``coin:bias=0.6`` and `gymnasium.make("gim/Coin-v0",
+bias=0.6)` then build it. One in a package of your own is found as well (docs/extending.md);
+`gim.testing.check_task` checks it.
 """
 
 from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import gymnasium
@@ -32,11 +33,11 @@ F = TypeVar("F", bound=Callable[..., TabularMDP])
 tasks = Registry("task", "gim.envs")
 
 
-def make(word: str, **params: Any) -> TabularMDP:
+def make(spec: str, **params: Any) -> TabularMDP:
     """Build a task by name.
 
     Args:
-        word: a name such as ``riverswim``, or a word such as ``riverswim:length=10``.
+        spec: a name or spec string such as ``riverswim:length=10``.
         params: the task's parameters; `gim envs` lists them.
 
     Example:
@@ -44,30 +45,43 @@ def make(word: str, **params: Any) -> TabularMDP:
         >>> gim.make("riverswim", length=10)
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
-    return tasks.make(word, **params)
+    return tasks.make(spec, **params)
 
 
-def task(gymnasium_id: str) -> Callable[[F], F]:
+def task(
+    gymnasium_id: str,
+    name: str | None = None,
+    replace: bool = False,
+    examples: Sequence[str] = ("",),
+) -> Callable[[F], F]:
     """Register a function under its own name, and under this id with Gymnasium.
 
     Its arguments are checked against their annotations at each call, and the MDP that it returns
-    is named by the word that builds it.
+    is named by the spec string that builds it.
+
+    Args:
+        gymnasium_id: such as ``gim/Coin-v0``.
+        name: where it is not to be that of the function.
+        replace: whether it may take the name of another task.
+        examples: parameters at which the tests play it, such as ``"S=6,A=4"``, where the default
+            is too large for that or leaves something out.
     """
 
     def register(function: F) -> F:
-        name, signature, build = function.__name__, inspect.signature(function), checked(function)
+        signature, build = inspect.signature(function), checked(function)
 
         @functools.wraps(build)
         def named(*args: Any, **kwargs: Any) -> TabularMDP:
             mdp = build(*args, **kwargs)
             given = signature.bind(*args, **kwargs).arguments
-            mdp.name = write(name, _unusual(function, given), nested=False)
+            mdp.name = write(known_as, _unusual(function, given), nested=False)
             return mdp
 
-        tasks.add(name, named)
-        gymnasium.register(
-            gymnasium_id, entry_point="gim.envs.tabular:TaskEnv", kwargs={"task": name}
-        )
+        named.examples = tuple(examples)  # type: ignore[attr-defined]
+        known_as = tasks.add(name, named, replace)
+        spec, kwargs = gymnasium.registry.get(gymnasium_id), {"task": known_as}
+        if spec is None or spec.kwargs != kwargs:  # else its module was reloaded
+            gymnasium.register(gymnasium_id, "gim.envs.tabular:TaskEnv", kwargs=kwargs)
         return named  # type: ignore[return-value]
 
     return register

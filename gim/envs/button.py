@@ -17,7 +17,7 @@ from gim.params import Within
 PRESS = len(ACTIONS)
 
 
-@task("gim/Button-v0")
+@task("gim/Button-v0", examples=("size=3,horizon=8",))
 def button(
     size: Annotated[int, Within(1), "rows and columns"] = 8,
     prize: Annotated[float, "paid for pressing in the cell of the button"] = 1.0,
@@ -55,7 +55,7 @@ def button(
     ## Version History
     * v0: first version
     """
-    cells = made_of(row=range(size), column=range(size))
+    cells = made_of(row=range(size), col=range(size))
     last = size * size - 1
     place = int(np.random.default_rng(seed).integers(size * size))
 

@@ -31,7 +31,8 @@ def casinoland(
     costs 100, 3 stays.
 
     ## Observation Space
-    `Discrete(8)`: 0 to 3 are the rooms, 4 to 7 the lever rooms above them.
+    `Discrete(8)`: 0 to 3 are the rooms, 4 to 7 the lever rooms above them. Variables: `room`, and
+    `lever`, whether it is the lever room.
 
     ## Starting State
     Room 0.
@@ -64,6 +65,7 @@ def casinoland(
         P[lever, 1, room], P[lever, 1, lever] = chance, 1 - chance
         r[lever, 1], r[lever, 2] = chance * prize, -100.0
     cells = [[1, i] for i in range(ROOMS)] + [[0, i] for i in range(ROOMS)]
+    made_of = {"room": [i for _, i in cells], "lever": [above == 0 for above, _ in cells]}
     return TabularMDP(
         P,
         r,
@@ -71,5 +73,6 @@ def casinoland(
         horizon=horizon,
         state_labels=[f"{kind} {i}" for kind in ("room", "lever") for i in range(ROOMS)],
         action_labels=("stay/down", "up/pull", "right/pay", "left/stay"),
+        variables=made_of,
         info={"layout": {"cells": cells}},
     )

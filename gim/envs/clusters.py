@@ -12,7 +12,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Clusters-v0")
+@task("gim/Clusters-v0", examples=("S=10,A=4,clusters=3",))
 def clusters(
     S: Annotated[int, Within(1), "states"] = 100,
     A: Annotated[int, Within(1), "actions"] = 20,

@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
 
-@task("gim/Duplicates-v0")
+@task("gim/Duplicates-v0", examples=("S=8,A=4,copies=2",))
 def duplicates(
     S: Annotated[int, Within(2), "states"] = 30,
     A: Annotated[int, Within(1), "actions, copies included"] = 20,

@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Exceptions-v0")
+@task("gim/Exceptions-v0", examples=("S=10,A=6",))
 def exceptions(
     S: Annotated[int, Within(2), "states"] = 50,
     A: Annotated[int, Within(1), "actions"] = 40,

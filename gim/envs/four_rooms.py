@@ -29,7 +29,7 @@ MAP = """\
 #############"""
 
 
-@task("gim/FourRooms-v0")
+@task("gim/FourRooms-v0", examples=("horizon=6",))
 def four_rooms(
     slip: Annotated[float, Within(0, 1), "chance to move in one of the other directions"] = 1 / 3,
     cost: Annotated[float, "cost of every step"] = 0.0,
@@ -67,7 +67,7 @@ def four_rooms(
     """
     grid = np.array([list(row) for row in MAP.splitlines()])
     free = grid.ravel() != "#"
-    states = made_of(row=range(len(grid)), column=range(grid.shape[1])).take(free)
+    states = made_of(row=range(len(grid)), col=range(grid.shape[1])).take(free)
     number = {cell: s for s, cell in enumerate(states.labels)}
     symbols = grid.ravel()[free].tolist()
     goal = symbols.index("G")

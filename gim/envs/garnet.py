@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Garnet-v0")
+@task("gim/Garnet-v0", examples=("S=10,A=3,horizon=10",))
 def garnet(
     S: Annotated[int, Within(1), "states"] = 60,
     A: Annotated[int, Within(1), "actions"] = 6,

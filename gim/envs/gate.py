@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Gate-v0")
+@task("gim/Gate-v0", examples=("S=8,A=4,behind=3",))
 def gate(
     S: Annotated[int, Within(3), "states in all"] = 40,
     A: Annotated[int, Within(1), "actions"] = 20,

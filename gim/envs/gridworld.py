@@ -19,7 +19,10 @@ MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))  # where a step slips to, by action
 
 
-@task("gim/GridWorld-v0")
+@task(
+    "gim/GridWorld-v0",
+    examples=("height=3,width=3", "map=S.#G/...S/#G..,terminal_goals=true,horizon=6"),
+)
 def gridworld(
     height: Annotated[int, Within(1), "rows"] = 4,
     width: Annotated[int, Within(1), "columns"] = 4,
@@ -44,7 +47,7 @@ def gridworld(
 
     ## Observation Space
     `Discrete(S)`: the cells that are not walls, row by row. Their labels count from 1: (2,3) is
-    the second row, third column.
+    the second row, third column. Variables: `row` and `col`, counted alike.
 
     ## Starting State
     The `S` of the map (any one of them, where it has several), the state given as `start`, or one
@@ -96,6 +99,7 @@ def gridworld(
         terminal=sorted(ends),
         state_labels=[f"({i + 1},{j + 1})" for i, j in cells],
         action_labels=ACTIONS,
+        variables={"row": [i + 1 for i, _ in cells], "col": [j + 1 for _, j in cells]},
         info={
             "layout": {"cells": [list(cell) for cell in cells], "symbols": symbols, "walls": walls}
         },

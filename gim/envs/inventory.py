@@ -15,7 +15,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Inventory-v0")
+@task("gim/Inventory-v0", examples=("capacity=6,largest=3,demand=2.0,horizon=8",))
 def inventory(
     capacity: Annotated[int, Within(1), "units that fit in the store"] = 50,
     largest: Annotated[int, Within(0), "units of the largest order"] = 20,

@@ -14,7 +14,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Inventory2-v0")
+@task("gim/Inventory2-v0", examples=("capacity=2,largest=1,horizon=8",))
 def inventory2(
     capacity: Annotated[int, Within(1), "units of each item that fit in the store"] = 9,
     largest: Annotated[int, Within(0), "units of the largest order of an item"] = 4,

@@ -12,7 +12,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Linear-v0")
+@task("gim/Linear-v0", examples=("S=8,A=4",))
 def linear(
     S: Annotated[int, Within(1), "states"] = 30,
     A: Annotated[int, Within(1), "actions"] = 20,

@@ -1,6 +1,6 @@
 """What the states and the actions of a task are made of, said in one way by every task.
 
-    states = made_of(row=range(5), column=range(5), passenger="RGYB")
+    states = made_of(row=range(5), col=range(5), passenger="RGYB")
 
 has one state for each combination of values, the last variable running fastest. A variable given
 as a range is ordinal: its values have an order, and a step from one to the next means something.
@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from gim.variables import Variables
 
 MOST = 1_000_000  # states: more are never meant
 LISTED, STORED = 10_000_000, 50_000_000  # probabilities in 2 GB, as outcomes or as a table
@@ -40,16 +42,17 @@ class Made(NamedTuple):
         return columns[0] if len(columns) == 1 else list(zip(*columns, strict=True))
 
     @property
-    def facts(self) -> dict[str, bool]:
-        """Whether each variable is ordinal, by its name."""
-        return {name: isinstance(values, range) for name, values in self.values.items()}
+    def variables(self) -> Variables:
+        """The same as `gim.Variables`."""
+        ordinal = [isinstance(values, range) for values in self.values.values()]
+        return Variables.coded(self.codes, list(self.values.values()), list(self.values), ordinal)
 
 
 def made_of(**values: Sequence[Any]) -> Made:
     """All combinations of these values.
 
     Example:
-        >>> made_of(row=range(2), column=range(2)).labels
+        >>> made_of(row=range(2), col=range(2)).labels
         [(0, 0), (0, 1), (1, 0), (1, 1)]
     """
     sizes = [len(v) for v in values.values()]
@@ -72,7 +75,7 @@ def check_entries(task: str, entries: int, most: int = STORED) -> None:
 def described(
     states: Made | None = None, actions: Made | Sequence[str] | None = None, **info: Any
 ) -> dict[str, Any]:
-    """What `TabularMDP` is told of them: labels, and which variables there are.
+    """What `TabularMDP` is told of them: labels and variables.
 
     Args:
         states: what states are made of, or nothing known.
@@ -83,7 +86,7 @@ def described(
     for kind, made in (("state", states), ("action", actions)):
         if isinstance(made, Made):
             options[f"{kind}_labels"] = made.labels
-            info["variables" if kind == "state" else "action_variables"] = made.facts
+            options["variables" if kind == "state" else "action_variables"] = made.variables
         elif made is not None:
             options[f"{kind}_labels"] = made
     return options

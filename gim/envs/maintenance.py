@@ -15,7 +15,7 @@ from gim.params import Within
 ACTIONS = ("run", "repair")
 
 
-@task("gim/Maintenance-v0")
+@task("gim/Maintenance-v0", examples=("levels=4,horizon=10",))
 def maintenance(
     levels: Annotated[int, Within(2), "levels of wear"] = 8,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 50,

@@ -11,7 +11,7 @@ from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
 
-@task("gim/Mixtures-v0")
+@task("gim/Mixtures-v0", examples=("S=6,A=3",))
 def mixtures(
     S: Annotated[int, Within(2), "states"] = 20,
     A: Annotated[int, Within(1), "actions"] = 10,

@@ -12,7 +12,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/NoisyArms-v0")
+@task("gim/NoisyArms-v0", examples=("S=4,A=5",))
 def noisy_arms(
     S: Annotated[int, Within(1), "states"] = 10,
     A: Annotated[int, Within(1), "actions"] = 40,

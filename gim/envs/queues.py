@@ -15,7 +15,7 @@ AWAY, FIRST, SECOND = range(3)
 ACTIONS = ("turn away", "queue 1", "queue 2")
 
 
-@task("gim/Queues-v0")
+@task("gim/Queues-v0", examples=("capacity=3,horizon=10",))
 def queues(
     capacity: Annotated[int, Within(1), "longest either queue can be"] = 19,
     arrival: Annotated[float, Within(0, 1), "chance that someone arrives"] = 0.5,

@@ -29,7 +29,7 @@ def riverswim(
     `Discrete(2)`: 0 swims left, 1 swims right.
 
     ## Observation Space
-    `Discrete(length)`: the place in the river, 0 is the left end.
+    `Discrete(length)`: the place in the river, 0 is the left end. Variable: `position`.
 
     ## Starting State
     State 2, the third from the left (state 1 in a river of length 2).
@@ -69,5 +69,6 @@ def riverswim(
         horizon=horizon,
         state_labels=range(length),
         action_labels=("left", "right"),
+        variables={"position": range(length)},
         info={"layout": {"cells": [[0, s] for s in range(length)]}},
     )

@@ -11,7 +11,7 @@ from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
 
-@task("gim/SharedFactors-v0")
+@task("gim/SharedFactors-v0", examples=("S=6,A=4",))
 def shared_factors(
     S: Annotated[int, Within(2), "states"] = 50,
     A: Annotated[int, Within(1), "actions"] = 40,

@@ -16,7 +16,7 @@ from gim.params import Within
 KEEP, BUY, SELL = range(3)
 
 
-@task("gim/StockTrading-v0")
+@task("gim/StockTrading-v0", examples=("sectors=1,horizon=8",))
 def stock_trading(
     sectors: Annotated[int, Within(1, 20), "sectors of the market"] = 3,
     stocks: Annotated[int, Within(1, 20), "stocks of each sector"] = 2,

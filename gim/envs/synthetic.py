@@ -18,7 +18,7 @@ MU0 = 2.0  # the largest that is drawn where none is asked for
 DRAWS = 20  # of a pair of bases, to come below the mu1 asked for
 
 
-@task("gim/Synthetic-v0")
+@task("gim/Synthetic-v0", examples=("S=6,A=4",))
 def synthetic(
     S: Annotated[int, Within(2), "states"] = 20,
     A: Annotated[int, Within(1), "actions"] = 10,

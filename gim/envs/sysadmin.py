@@ -17,7 +17,7 @@ COMES_BACK = 0.1  # a broken machine comes back by itself
 PENALTY = 0.75  # of a reboot
 
 
-@task("gim/SysAdmin-v0")
+@task("gim/SysAdmin-v0", examples=("machines=3,horizon=8",))
 def sysadmin(
     machines: Annotated[int, Within(1, 11), "machines of the network"] = 10,
     topology: Annotated[str, OneOf("ring", "star"), "who hears whom"] = "ring",

@@ -25,7 +25,8 @@ def table1(
     its sides; a step into a wall stays.
 
     ## Observation Space
-    `Discrete(6)`: the cells, row by row. Their labels are the paper's, 1 to 6.
+    `Discrete(6)`: the cells, row by row. Their labels are the paper's, 1 to 6. Variables: `row` and
+    `col`, from 1.
 
     ## Starting State
     State 0, the paper's 1.
@@ -58,5 +59,6 @@ def table1(
         horizon=horizon,
         state_labels=range(1, 7),
         action_labels=ACTIONS,
+        variables={"row": [i + 1 for i, _ in cells], "col": [j + 1 for _, j in cells]},
         info={"layout": {"cells": [list(cell) for cell in cells]}},
     )

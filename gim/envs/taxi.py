@@ -44,7 +44,7 @@ PROBES = (
 )
 
 
-@task("gim/Taxi-v0")
+@task("gim/Taxi-v0", examples=("size=3,horizon=10",))
 def taxi(
     size: Annotated[int, Within(3, 200), "rows and columns; 5 and 10 are published"] = 5,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 200,
@@ -149,7 +149,7 @@ def city(size: int) -> tuple[Made, dict[str, tuple[int, int]], set[tuple[int, in
     cells = {(i, j): row[2 * j] for i, row in enumerate(rows) for j in range(size)}
     depots = {name: cell for cell, name in cells.items() if name != "."}
     walls = {cell for cell in cells if rows[cell[0]][2 * cell[1] + 1 : 2 * cell[1] + 2] == "|"}
-    place = {"row": range(size), "column": range(size)}
+    place = {"row": range(size), "col": range(size)}
     states = made_of(**place, passenger=[*depots, TAXI], destination=[*depots])
     return states, depots, walls
 

@@ -14,7 +14,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Teleports-v0")
+@task("gim/Teleports-v0", examples=("size=3,teleports=2,horizon=8",))
 def teleports(
     size: Annotated[int, Within(3), "rows and columns"] = 8,
     teleports: Annotated[int, Within(0), "cells that teleport"] = 4,
@@ -55,7 +55,7 @@ def teleports(
     ## Version History
     * v0: first version
     """
-    states = made_of(row=range(size), column=range(size))
+    states = made_of(row=range(size), col=range(size))
     symbols = [*"".join(open_grid(size, size))]
     n = len(symbols)
     plain = [s for s in range(n) if symbols[s] == "."]

@@ -13,7 +13,7 @@ from gim.mdp import TabularMDP
 from gim.params import Within
 
 
-@task("gim/Walls-v0")
+@task("gim/Walls-v0", examples=("size=3,walls=2,horizon=8",))
 def walls(
     size: Annotated[int, Within(3, 200), "rows and columns"] = 8,
     walls: Annotated[int, Within(0), "cells that are walls"] = 12,
@@ -70,7 +70,7 @@ def walls(
     mdp = gridworld(
         map=text, slip=slip, cost=cost, goal_reward=goal_reward, horizon=horizon, seed=seed
     )
-    states = made_of(row=range(size), column=range(size)).take([i * size + j for i, j in free])
+    states = made_of(row=range(size), col=range(size)).take([i * size + j for i, j in free])
     return mdp.with_(**described(states, ACTIONS, **mdp.info))
 
 

@@ -18,7 +18,7 @@ MOVES = ((0, 0), (-1, 0), (-2, 0), (0, -1), (0, 1))  # in x, downstream, and y, 
 CURRENT = 3.0  # the largest, at the right bank
 
 
-@task("gim/WetChicken-v0")
+@task("gim/WetChicken-v0", examples=("horizon=10",))
 def wet_chicken(
     length: Annotated[int, Within(1), "places along the river"] = 5,
     width: Annotated[int, Within(1), "places across the river"] = 5,

@@ -18,7 +18,7 @@ DIAGONALS = ((-1, -1), (-1, 1), (1, -1), (1, 1))
 DIAGONAL_NAMES = ("up left", "up right", "down left", "down right")
 
 
-@task("gim/WindyGrid-v0")
+@task("gim/WindyGrid-v0", examples=("horizon=10",))
 def windy_grid(
     moves: Annotated[
         str, OneOf("four", "king", "nine"), "king adds diagonals, nine to stay"
@@ -57,7 +57,7 @@ def windy_grid(
     ## Version History
     * v0: first version
     """
-    states = made_of(row=range(ROWS), column=range(len(WIND)))
+    states = made_of(row=range(ROWS), col=range(len(WIND)))
     start, goal = states.labels.index(START), states.labels.index(GOAL)
     steps, names = [*MOVES], [*ACTIONS]
     if moves != "four":

@@ -46,7 +46,7 @@ class Figure:
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of numbers and words."""
+    """Rows of numbers and texts."""
 
     title: str
     columns: list[str]

@@ -1,84 +1,57 @@
-"""Finds the experiments: every file that has an `EXPERIMENT`, in one of two packages.
-
-`gim.experiments.paper` holds the paper's artefacts, `gim.experiments.analogy` the study of analogy.
-"""
+"""Experiments by name: one at a time, or many under the name of a group."""
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-import re
 from collections.abc import Iterable
-from functools import cache
-from types import ModuleType
 
-from gim.experiments import analogy, paper
-from gim.experiments.paper.base import Experiment
+from gim.experiments.experiment import Experiment, experiments
 from gim.registry import did_you_mean
 
 
-@cache
-def experiments(package: ModuleType = paper) -> dict[str, Experiment]:
-    """Those of a package by key, in the paper's order."""
-    found = []
-    for module in pkgutil.iter_modules(package.__path__):
-        experiment = getattr(
-            importlib.import_module(f"{package.__name__}.{module.name}"), "EXPERIMENT", None
-        )
-        if experiment is not None:
-            found.append(experiment)
-    return {experiment.key: experiment for experiment in sorted(found, key=_place)}
-
-
-def chosen(words: Iterable[str]) -> list[Experiment]:
-    """The experiments that these words name: fig1, figure 7, table3, or one of `groups`."""
-    known, many = experiments() | experiments(analogy), groups()
-    names = {name: key for key, each in known.items() for name in (key, *each.names)}
-    keys: list[str] = []
-    for word in words:
-        plain = word.lower().replace(" ", "").replace("-", "_")
-        if plain in many:
-            keys += many[plain]
-        elif plain in names:
-            keys.append(names[plain])
-        else:
-            raise ValueError(f"unknown artefact {word!r}{did_you_mean(plain, [*names, *many])}")
-    return [each for key, each in known.items() if key in keys]
+def catalogue() -> dict[str, Experiment]:
+    """All experiments by key, in the order of a report."""
+    found: set[Experiment] = {experiments.make(name) for name in experiments.names()}
+    return {each.key: each for each in sorted(found, key=lambda each: (each.place, each.key))}
 
 
 def groups() -> dict[str, list[str]]:
-    """Words for many, with their keys.
+    """Names for many experiments, with their keys.
 
     `paper` is what the paper prints, `all` has the studies of claims without a figure besides, and
     `analogy` is the study of what goes beyond the paper.
     """
-    ours = experiments()
-    return {
-        "all": list(ours),
-        "paper": [key for key, each in ours.items() if each.paper],
-        "analogy": list(experiments(analogy)),
-    }
+    found: dict[str, list[str]] = {}
+    for key, each in catalogue().items():
+        for group in each.groups:
+            found.setdefault(group, []).append(key)
+    return found
+
+
+def chosen(names: Iterable[str]) -> list[Experiment]:
+    """The experiments of these names: fig1, figure 7, table3, or one of `groups`."""
+    known, many = experiments.names(), groups()
+    keys: set[str] = set()
+    for name in names:
+        plain = name.lower().replace(" ", "").replace("-", "_")
+        if plain in many:
+            keys.update(many[plain])
+        elif plain in known:
+            keys.add(experiments.make(plain).key)
+        else:
+            raise ValueError(f"unknown artefact {name!r}{did_you_mean(plain, [*known, *many])}")
+    return [each for key, each in catalogue().items() if key in keys]
 
 
 def shortest(keys: Iterable[str]) -> list[str]:
-    """Words that name just these experiments, with a word for many where it fits.
+    """Names for just these experiments, those of groups where they fit, the largest first.
 
     Example:
-        >>> shortest(["fig1", *experiments(analogy)])
+        >>> shortest(["fig1", *groups()["analogy"]])
         ['analogy', 'fig1']
     """
-    left, words = list(dict.fromkeys(keys)), []
-    for word, many in groups().items():
+    left, names = list(dict.fromkeys(keys)), []
+    for group, many in sorted(groups().items(), key=lambda item: -len(item[1])):
         if set(many) <= set(left):
-            words.append(word)
+            names.append(group)
             left = [key for key in left if key not in many]
-    return words + left
-
-
-def _place(experiment: Experiment) -> tuple[bool, float, str]:
-    """By number, as the paper has them: Table 2 stands between Figures 1 and 2; studies last."""
-    if experiment.key in analogy.ORDER:
-        return True, float(analogy.ORDER.index(experiment.key)), experiment.key
-    number = re.search(r"\d+", experiment.key)
-    first = float(number.group()) if number and experiment.paper else 0.0
-    return not experiment.paper, first - 0.5 * experiment.key.startswith("table"), experiment.key
+    return names + left

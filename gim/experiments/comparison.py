@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from gim.experiments import statistics
-from gim.experiments.table import Results
+from gim.experiments.results import Results
 from gim.terminal import table
 
 

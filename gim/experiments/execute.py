@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import math
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from gim.experiments.engines import engine_of
+from gim.experiments.result import Result
+from gim.experiments.results import Results
 from gim.experiments.spec import instance
 from gim.experiments.store import Store
-from gim.experiments.table import Results
-from gim.experiments.trial import Result, Trial
+from gim.experiments.trial import Trial
 from gim.terminal import Progress
 
 
-class Step(NamedTuple):
+class Status(NamedTuple):
     """What a progress callback is told after each trial."""
 
     done: int  # trials finished, those found in the store included
@@ -39,10 +41,12 @@ def execute(
     store: Store | str | Path | None = None,
     engine: str = "processes",
     workers: int | None = None,
-    progress: str | Callable[[Step], Any] | None = None,
+    progress: str | Callable[[Status], Any] | None = None,
     **options: Any,
 ) -> Results:
-    """Run trials; what a store holds already is not run again.
+    """Run trials; what a store holds already is not run again, unless its code has changed.
+
+    Which trials are run again, and why, is said in a warning.
 
     The results, and their order, do not depend on the engine or on the number of workers: only the
     columns of time, memory and host (`trial.MACHINE`) differ.
@@ -52,7 +56,7 @@ def execute(
         store: a folder (or a `Store`), where each trial is kept as soon as it ends.
         engine: ``processes`` (this machine), ``serial`` (this process) or ``ray``.
         workers: how many trials at a time; by default one per processor.
-        progress: a label for a progress bar on stderr, or a function that is given a `Step`.
+        progress: a label for a progress bar on stderr, or a function that is given a `Status`.
         options: of the engine, such as ``address=`` of Ray.
 
     Returns:
@@ -73,9 +77,12 @@ def execute(
             found[digest] = stored
             tally.add(trial, stored)
     left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
+    if kept is not None:
+        for line in kept.why([trial for _, trial in left]):
+            warnings.warn(line, stacklevel=2)
     if left:
         with _shown(progress, tally.episodes) as show:
-            show(tally.step(None))
+            show(tally.status(None))
             try:
                 with contextlib.closing(run([trial for _, trial in left])) as answers:
                     for i, result in answers:
@@ -119,31 +126,31 @@ class Tally:
         self.done = self.played = self.scored = 0
         self.scores = 0.0
 
-    def add(self, trial: Trial, result: Result) -> Step:
+    def add(self, trial: Trial, result: Result) -> Status:
         """One more is done."""
         self.done, self.played = self.done + 1, self.played + trial.episodes
         if not math.isnan(score := result.columns["score"]):
             self.scored, self.scores = self.scored + 1, self.scores + score
-        return self.step(result)
+        return self.status(result)
 
-    def step(self, result: Result | None) -> Step:
+    def status(self, result: Result | None) -> Status:
         """Where things stand."""
         mean = self.scores / self.scored if self.scored else math.nan
-        return Step(self.done, self.total, self.played, mean, result)
+        return Status(self.done, self.total, self.played, mean, result)
 
 
 @contextlib.contextmanager
 def _shown(
-    progress: str | Callable[[Step], Any] | None, episodes: int
-) -> Iterator[Callable[[Step], Any]]:
+    progress: str | Callable[[Status], Any] | None, episodes: int
+) -> Iterator[Callable[[Status], Any]]:
     """Whom to tell: the callback given, a bar under the label given, or nobody."""
     if not isinstance(progress, str):
-        yield progress or (lambda step: None)
+        yield progress or (lambda status: None)
         return
     with Progress(episodes, progress) as bar:
 
-        def draw(step: Step) -> None:
-            mean = "" if math.isnan(step.mean) else f"  score {step.mean:.3f}"
-            bar.update(step.episodes, f"trial {step.done}/{step.total}{mean}")
+        def draw(status: Status) -> None:
+            mean = "" if math.isnan(status.mean) else f"  score {status.mean:.3f}"
+            bar.update(status.episodes, f"trial {status.done}/{status.total}{mean}")
 
         yield draw

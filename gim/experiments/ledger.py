@@ -1,24 +1,19 @@
 """The ledger of claims: what the paper says of its experiments, judged by code on the results.
 
-A claim is broken into parts, each of which holds, does not hold, or cannot be told because the runs
-it asks about did not finish. All parts hold: the claim holds; none: it does not; some: it holds in
-part; none can be told: not finished. Every claim is judged twice, with the authors' settings and
-with fair ones.
+All parts of a claim hold: the claim holds; none: it does not; some: it holds in part; none can be
+told: not finished. Every claim is judged under each of its settings: those of the paper with the
+authors' and with fair ones.
 """
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
 from typing import Any
 
-from gim.experiments import claims as package
-from gim.experiments.catalogue import experiments
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import SETTINGS
+from gim.experiments.catalogue import catalogue
+from gim.experiments.cells import ResultsByCell, distinct
+from gim.experiments.claim import Claim, Part, claims
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
 NOT_FINISHED = "not finished"
@@ -26,28 +21,7 @@ VERDICTS = (HOLDS, IN_PART, FAILS, NOT_FINISHED)
 
 
 @dataclass(frozen=True)
-class Part:
-    """One thing that must be so for a claim to hold."""
-
-    what: str
-    holds: bool | None  # None: cannot be told, since runs did not finish
-    numbers: str
-
-
-@dataclass(frozen=True)
-class Claim:
-    """A statement of the paper and how it is checked."""
-
-    key: str
-    statement: str  # in our words
-    source: str  # where the paper makes it
-    rule: str  # when a part of it holds
-    needs: tuple[str, ...]  # keys of the experiments whose results it is checked on
-    check: Callable[[Evidence, str], list[Part]]  # (results, setting) -> parts
-
-
-@dataclass(frozen=True)
-class Finding:
+class Judgement:
     """What came of checking a claim under one setting."""
 
     verdict: str
@@ -63,7 +37,7 @@ class Entry:
     statement: str
     source: str
     rule: str
-    findings: dict[str, Finding]  # by setting
+    judgements: dict[str, Judgement]  # by setting
 
     def as_dict(self) -> dict[str, Any]:
         """Ready for JSON."""
@@ -80,22 +54,22 @@ def verdict(parts: Sequence[Part]) -> str:
     return IN_PART if any(told) else FAILS
 
 
-def judge(claim: Claim, evidence: Evidence, setting: str) -> Finding:
+def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
     """Check one claim under one setting."""
-    parts = claim.check(evidence, setting)
+    parts = claim.check(results, setting)
     holding = sum(part.holds is True for part in parts)
     untold = sum(part.holds is None for part in parts)
     summary = f"{holding} of {len(parts)} parts hold"
     if untold:
         summary += f", {untold} not finished"
-    return Finding(verdict(parts), parts[0].numbers if len(parts) == 1 else summary, parts)
+    return Judgement(verdict(parts), parts[0].numbers if len(parts) == 1 else summary, parts)
 
 
-def ledger(evidence: Evidence, ran: Iterable[str]) -> list[Entry]:
-    """Every claim whose experiments were run, judged under both settings.
+def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
+    """Every claim whose experiments were run, judged under its settings, in the paper's order.
 
     Args:
-        evidence: the results.
+        results: what was run.
         ran: keys of the experiments that were run.
     """
     have = set(ran)
@@ -105,19 +79,24 @@ def ledger(evidence: Evidence, ran: Iterable[str]) -> list[Entry]:
             claim.statement,
             claim.source,
             claim.rule,
-            {setting: judge(claim, evidence, setting) for setting in SETTINGS},
+            {setting: judge(claim, results, setting) for setting in claim.settings},
         )
-        for claim in claims()
+        for claim in all_claims()
         if have.issuperset(claim.needs)
     ]
 
 
-@cache
-def claims() -> tuple[Claim, ...]:
-    """The `CLAIMS` of every file of `gim.experiments.claims`, in the paper's order."""
-    found: list[Claim] = []
-    for module in pkgutil.iter_modules(package.__path__):
-        made = importlib.import_module(f"{package.__name__}.{module.name}")
-        found += getattr(made, "CLAIMS", ())
-    place = {key: i for i, key in enumerate(experiments())}
-    return tuple(sorted(found, key=lambda claim: max(map(place.__getitem__, claim.needs))))
+def all_claims() -> list[Claim]:
+    """Every claim that is registered, in the order of the experiments that they need."""
+    place = {key: i for i, key in enumerate(catalogue())}
+    last = len(place)  # of what is not there: it is never judged
+
+    def order(claim: Claim) -> tuple[int, int]:
+        return max(place.get(key, last) for key in claim.needs), claim.number
+
+    return sorted((claims.make(name) for name in claims.names()), key=order)
+
+
+def settings_of(entries: Iterable[Entry]) -> list[str]:
+    """The settings under which these were judged, each once."""
+    return distinct(setting for entry in entries for setting in entry.judgements)

@@ -38,8 +38,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.inference.analogy import Analogy
-from gim.inference.certificate import certifiable, certify
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -122,47 +120,18 @@ def measures(run: Run) -> dict[str, Any]:
         "H": run.task.H,
         "notes": "\n".join(dict.fromkeys(run.notes)),
     }
-    return {name: values[name] for name in MEASURES} | certificate(run)
+    found = {name: values[name] for name in MEASURES}
+    return found | dict.fromkeys(CERTIFIED, math.nan)  # until they are measured
 
 
-def certificate(run: Run) -> dict[str, float]:
-    """How the certificates of an agent that learns by analogy do; NaN for all others."""
-    by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
-    if run.mdp is None or not by_analogy or not certifiable(run):
-        return dict.fromkeys(CERTIFIED, math.nan)
-    values = {
-        prefix + name: value
-        for prefix, kind in (("", "credible"), ("guaranteed_", "guaranteed"))
-        for name, value in bounds_of(run, kind).items()
-    }
-    return {name: values[name] for name in CERTIFIED}
+def measured_by(agent: Any) -> tuple[str, ...]:
+    """Modules whose `columns(run)` are measured besides, of an agent that infers.
 
-
-def bounds_of(run: Run, kind: str) -> dict[str, float]:
-    """What a kind of certificate says of a run, beside the truth."""
-    assert run.mdp is not None
-    pairs, returns = certify(run, OF_PAIRS, kind), certify(run, OF_RETURNS, kind)
-    true, best = pairs.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
-    room = 1e-9 * (1.0 + abs(true.returns))
-    return {
-        "inferred": float(pairs.inferred.sum()),
-        "unmet": float(pairs.unmet.sum()),
-        "unbounded": _share(pairs.unbounded[pairs.inferred]),
-        "unbounded_unmet": _share(pairs.unbounded[pairs.unmet]),
-        "coverage": true.value,
-        "coverage_unmet": true.unmet_value,
-        "coverage_l1": true.l1,
-        "coverage_unmet_l1": true.unmet_l1,
-        "tightness": true.tightness,
-        "loss_bound": returns.loss / best,
-        "loss": true.loss / best,
-        "loss_kept": float(true.loss <= returns.loss + room),
-        "return_kept": float(returns.earns[0] - room <= true.returns <= returns.earns[1] + room),
-    }
-
-
-def _share(found: NDArray[np.bool_]) -> float:
-    return float(found.mean()) if found.size else math.nan
+    They are named, not imported: a trial depends on the code that it imports, and the trials of
+    agents that infer nothing do not depend on the code of inference.
+    """
+    infers = getattr(agent, "infer", None) is not None
+    return ("gim.experiments.certified",) if infers else ()
 
 
 def times(run: Run) -> dict[str, float]:
@@ -187,7 +156,7 @@ def policy_value(run: Run) -> float:
     return run.mdp.policy_return(policy) if run.mdp and policy is not None else math.nan
 
 
-def curves(returns: NDArray[np.float64]) -> dict[str, NDArray]:
+def curves(returns: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Returns [episodes], thinned to at most `POINTS` points.
 
     `episode` is the number of episodes played at each point, `cumulative` the reward of all of

@@ -8,23 +8,28 @@ from __future__ import annotations
 
 import json
 import platform
+import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from gim.experiments.artefact import Artefact
 from gim.experiments.catalogue import chosen, groups, shortest
+from gim.experiments.cells import ResultsByCell
+from gim.experiments.experiment import Experiment
 from gim.experiments.ledger import Entry, ledger
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SCALES, Scale
+from gim.experiments.results import Results
+from gim.experiments.scale import SCALES, Scale
 from gim.experiments.store import Store
-from gim.experiments.table import Results
 from gim.experiments.trial import Trial
 from gim.files import replacing
 
 MANIFEST = "reproduction.json"
-TITLE, TITLE_BEYOND = "The paper's evidence, made again", "Analogy, put to the test"
+TITLES = {  # of a report, by group; the first that has one of its experiments counts
+    "all": "Reproduction of the paper's experiments",
+    "analogy": "Analogy, put to the test",
+}
 PACKAGES = ("gim", "numpy", "scipy", "numba", "gymnasium")
 
 
@@ -86,22 +91,23 @@ class Findings:
     artefacts: list[Artefact]
     made: dict[str, Made]  # by key of the artefact
     entries: list[Entry]  # the ledger
+    remarks: list[str] = field(default_factory=list)  # what a reader must know of the results
 
 
 def findings(manifest: Manifest, results: Results) -> Findings:
     """Analyse and judge; pure but for the tasks that are built to look at them."""
     scale = SCALES[manifest.scale]
     experiments = chosen(manifest.keys)
-    evidence = Evidence(results, scale)
+    found = ResultsByCell(results, scale)
     return Findings(
-        title=TITLE if {*manifest.keys} & {*groups()["all"]} else TITLE_BEYOND,
+        title=_title(manifest.keys),
         scale=manifest.scale,
         command=manifest.command,
         seconds=manifest.seconds,
         versions=manifest.versions,
-        artefacts=[each.analyse(evidence) for each in experiments],
-        made={each.key: _made(each, evidence, scale) for each in experiments},
-        entries=ledger(evidence, manifest.keys),
+        artefacts=[each.analyse(found) for each in experiments],
+        made={each.key: _made(each, found, scale) for each in experiments},
+        entries=ledger(found, manifest.keys),
     )
 
 
@@ -115,17 +121,20 @@ def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list[Trial]:
 
 
 def stored(folder: Path) -> Findings:
-    """The findings of a folder in which everything was run."""
+    """The findings of a folder in which everything was run, if need be with other code."""
     manifest = Manifest.load(folder)
     store = Store(folder)
     trials = trials_of(chosen(manifest.keys), SCALES[manifest.scale])
-    found = [store.get(trial) for trial in trials]
+    found, remarks = store.find(trials)
+    for remark in remarks:
+        warnings.warn(remark, stacklevel=2)
     missing = sum(result is None for result in found)
     if missing:
-        words = " ".join(shortest(manifest.keys))
-        again = f"gim reproduce {words} --scale {manifest.scale} --out {folder}"
+        names = " ".join(shortest(manifest.keys))
+        again = f"gim reproduce {names} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
-    return findings(manifest, Results.of(result for result in found if result is not None))
+    kept = Results.of(result for result in found if result is not None)
+    return replace(findings(manifest, kept), remarks=remarks)
 
 
 def versions() -> dict[str, str]:
@@ -139,11 +148,11 @@ def versions() -> dict[str, str]:
     return found
 
 
-def _made(experiment: Experiment, evidence: Evidence, scale: Scale) -> Made:
+def _made(experiment: Experiment, results: ResultsByCell, scale: Scale) -> Made:
     cells = experiment.cells(scale)
     trials = experiment.trials(scale)
-    seconds = evidence.results.column("seconds_total") if trials else ()
-    rows = [evidence.row(trial) for trial in trials]
+    seconds = results.table.column("seconds_total") if trials else ()
+    rows = [results.row(trial) for trial in trials]
     return Made(
         command=f"gim reproduce {experiment.key} --scale {scale.name}",
         trials=len(trials),
@@ -151,6 +160,11 @@ def _made(experiment: Experiment, evidence: Evidence, scale: Scale) -> Made:
         seeds=_span([trial.seed for trial in trials]),
         seconds=float(sum(seconds[row] for row in rows if row is not None)),
     )
+
+
+def _title(keys: Iterable[str]) -> str:
+    many = groups()
+    return next((TITLES[group] for group in TITLES if {*keys} & {*many[group]}), "Experiments")
 
 
 def _span(seeds: Sequence[int]) -> str:

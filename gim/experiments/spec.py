@@ -1,4 +1,7 @@
-"""One word for one thing: worlds and agents in normal form, so that equal trials are equal."""
+"""Specs in normal form: one for each world and agent, so that equal trials are equal.
+
+A spec is a name with its parameters, such as ``riverswim:length=10``; see `gim.registry`.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +17,22 @@ from gim.registry import Registry, parse, write
 
 
 @lru_cache(maxsize=4096)
-def agent_word(word: str) -> str:
-    """The normal form of an agent's word: what differs from the defaults, in their order.
+def agent_spec(spec: str) -> str:
+    """The normal form of an agent's spec: what differs from the defaults, in their order.
 
     Example:
-        >>> agent_word("gim:rho=0.5,m=40")
+        >>> agent_spec("gim:rho=0.5,m=40")
         'gim:rho=0.5'
     """
-    return str(agents.make(word))
+    return str(agents.make(spec))
 
 
 @lru_cache(maxsize=4096)
-def task_word(word: str) -> str:
-    """The normal form of a world's word; paths stay as they are."""
-    if is_file(word):
-        return word
-    name, args = parse(word)
+def task_spec(spec: str) -> str:
+    """The normal form of a world's spec; paths stay as they are."""
+    if is_file(spec):
+        return spec
+    name, args = parse(spec)
     if name not in tasks:
         return write(name, args, nested=False)
     defaults = defaults_of(tasks, name)
@@ -44,45 +47,45 @@ def agent_in_full(agent: str) -> str:
     return repr(agents.make(agent))
 
 
-def task_in_full(word: str) -> str:
+def task_in_full(spec: str) -> str:
     """A world with all its parameters; a saved MDP stands for its content."""
-    if is_file(word):
-        return content(word)
-    name, args = parse(word)
+    if is_file(spec):
+        return content(spec)
+    name, args = parse(spec)
     return repr((name, defaults_of(tasks, name) | args if name in tasks else args))
 
 
 @lru_cache(maxsize=4096)
-def world_word(word: str) -> str:
-    """The word of a task without the seed that draws one instance of it.
+def world_spec(spec: str) -> str:
+    """The spec of a task without the seed that draws one instance of it.
 
     Example:
-        >>> world_word("synthetic:rank=4,seed=3")
+        >>> world_spec("synthetic:rank=4,seed=3")
         'synthetic:rank=4'
     """
-    if is_file(word):
-        return word
-    name, args = parse(task_word(word))
+    if is_file(spec):
+        return spec
+    name, args = parse(task_spec(spec))
     if name not in tasks:
-        return task_word(word)
+        return task_spec(spec)
     return write(name, {key: args[key] for key in args if key != "seed"}, nested=False)
 
 
-def instance(word: str, seed: int) -> str:
-    """Run k of a random task plays its instance k, unless the word fixes the seed itself.
+def instance(spec: str, seed: int) -> str:
+    """Run k of a random task plays its instance k, unless the spec fixes the seed itself.
 
     Example:
         >>> instance("synthetic:rank=4", 3), instance("synthetic:seed=7", 3)
         ('synthetic:rank=4,seed=3', 'synthetic:seed=7')
     """
-    if is_file(word):
-        return word
-    name, args = parse(word)
+    if is_file(spec):
+        return spec
+    name, args = parse(spec)
     if name not in tasks or "seed" in args:
-        return task_word(word)
+        return task_spec(spec)
     if "seed" not in defaults_of(tasks, name):
-        return task_word(word)
-    return task_word(write(name, args | {"seed": seed}, nested=False))
+        return task_spec(spec)
+    return task_spec(write(name, args | {"seed": seed}, nested=False))
 
 
 @cache
@@ -92,30 +95,30 @@ def defaults_of(things: Registry, name: str) -> dict[str, Any]:
 
 
 @lru_cache(maxsize=65536)
-def parameter(word: str, name: str, things: Registry) -> Any:
-    """The value of a parameter that a word of this registry gives, or its default, or None.
+def parameter(spec: str, name: str, things: Registry) -> Any:
+    """The value of a parameter that a spec of this registry gives, or its default, or None.
 
     Example:
         >>> parameter("gim:rho=0.5", "m", agents), parameter("gim:rho=0.5", "rho", agents)
         (40, 0.5)
     """
-    if is_file(word):
+    if is_file(spec):
         return None
-    kind, args = parse(word)
+    kind, args = parse(spec)
     if name in args or kind not in things:
         return args.get(name)
     return defaults_of(things, kind).get(name)
 
 
-def is_file(word: str) -> bool:
-    """Whether a word is the path of a saved MDP."""
-    return word.endswith(".npz")
+def is_file(spec: str) -> bool:
+    """Whether a spec is the path of a saved MDP."""
+    return spec.endswith(".npz")
 
 
-def content(word: str) -> str:
-    """What a word alone does not say: the checksum of the file that it names."""
-    if not is_file(word):
+def content(spec: str) -> str:
+    """What a spec alone does not say: the checksum of the file that it names."""
+    if not is_file(spec):
         return ""
-    if not Path(word).exists():
-        raise FileNotFoundError(f"{word} does not exist: check the path")
-    return hashlib.sha256(Path(word).read_bytes()).hexdigest()
+    if not Path(spec).exists():
+        raise FileNotFoundError(f"{spec} does not exist: check the path")
+    return hashlib.sha256(Path(spec).read_bytes()).hexdigest()

@@ -1,23 +1,40 @@
 """Where finished trials are kept: one file each, under the digest of the trial.
 
 A trial is stored as soon as it is finished, atomically, so that a second start goes on where the
-first one stopped, however that ended. A changed parameter is another digest, hence a new trial. A
-file that is damaged, or that holds something else than its name says, is reported and never used.
+first one stopped, however that ended. A changed parameter is another digest, hence a new trial, and
+so is a change of the code that makes its numbers; the name of a file has both, ``asked-code.npz``.
+What other code has made stays, and is said to be so wherever it is met. A file that is damaged, or
+that holds something else than its name says, is reported and never used.
 """
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from gim import files
+from gim.experiments.code import reason, told
 from gim.experiments.measures import MEASURES
-from gim.experiments.table import Results
-from gim.experiments.trial import FORMAT, MACHINE, Result, Trial
+from gim.experiments.result import MACHINE, Result
+from gim.experiments.results import Results
+from gim.experiments.trial import FORMAT, Trial
 
 KIND = "trial"
+OLD = re.compile(r"[0-9a-f]{32}")  # a name without the code, as 0.1.0 gave it
+
+
+class Stored(NamedTuple):
+    """What a file holds."""
+
+    result: Result
+    trial: dict[str, Any]
+    modules: Mapping[str, str]
+    versions: Mapping[str, str]
 
 
 class Store:
@@ -50,41 +67,129 @@ class Store:
         path = self.path(trial)
         if not path.exists():
             return None
-        result = _read(path)
-        if isinstance(result, str):
-            warnings.warn(f"{result}; {trial.id} is run again", stacklevel=2)
+        found = _read(path)
+        if isinstance(found, str):
+            warnings.warn(f"{found}; {trial.id} is run again", stacklevel=2)
             return None
-        return result
+        return found.result
 
     def put(self, trial: Trial, result: Result) -> None:
         """Store a result, atomically."""
         self.trials.mkdir(parents=True, exist_ok=True)
         arrays, columns = result.pack()
+        _, modules, versions = trial.code
         meta = {"format": FORMAT, "trial": asdict(trial), "digest": trial.digest}
-        files.save(self.path(trial), KIND, arrays, meta | {"columns": columns})
+        meta |= {"code": {"modules": modules, "versions": versions}, "columns": columns}
+        files.save(self.path(trial), KIND, arrays, meta)
+
+    def why(self, trials: Sequence[Trial]) -> list[str]:
+        """Why trials that were stored once must be run again: a line for each reason.
+
+        Example: ``12 trials run again: gim/agents/rmax.py has changed``
+        """
+        kept, reasons, known = self._by_key(), [], {}
+        for trial in trials:
+            before = [path for path in kept.get(trial.key, ()) if path.stem != trial.digest]
+            if before:
+                path = max(before, key=lambda each: each.stat().st_mtime_ns)
+                change = path.stem.partition("-")[2], trial.code.digest
+                if change not in known:
+                    known[change] = _reason(trial, _read(path))
+                reasons.append(known[change])
+        lines = told(reasons)
+        return [*lines, *self._of_old()] if trials else []
 
     def results(self) -> Results:
-        """All that is stored, as one table; files that cannot be trusted are reported."""
+        """All that is stored, as one table; of a trial that several codes have made, the last.
+
+        Files that cannot be trusted are reported, and results of other code than that of today.
+        """
         return Results.of(self)
 
     def __iter__(self) -> Iterator[Result]:
-        for path in sorted(self.trials.glob("*.npz")):
-            result = _read(path)
-            if isinstance(result, str):
-                warnings.warn(f"{result}; it is left out", stacklevel=2)
-            else:
-                yield result
+        """Each trial once."""
+        outdated: Counter[str] = Counter()
+        kept = self._by_key()
+        for paths in kept.values():
+            found = self._last(paths)
+            if found is not None:
+                if text := _outdated(found):
+                    outdated[text] += 1
+                yield found.result
+        for line in (*_notes(outdated, len(kept)), *self._of_old()):
+            warnings.warn(line, stacklevel=2)
+
+    def find(self, trials: Iterable[Trial]) -> tuple[list[Result | None], list[str]]:
+        """What is stored of these, of other code where there is nothing of today's; and notes."""
+        kept, found, outdated = self._by_key(), [], Counter[str]()
+        for trial in trials:
+            result = self.get(trial)
+            if result is None and (last := self._last(kept.get(trial.key, []))) is not None:
+                outdated[_reason(trial, last)] += 1
+                result = last.result.of(trial)
+            found.append(result)
+        notes = _notes(outdated, len(found))
+        return found, [*notes, *self._of_old()] if None in found else notes
+
+    def _last(self, paths: list[Path]) -> Stored | None:
+        """Of the results of one trial the one of today's code, or else the one made last."""
+        read = {path: _read(path) for path in sorted(paths, key=_age)}
+        for found in read.values():
+            if isinstance(found, str):
+                warnings.warn(f"{found}; it is left out", stacklevel=3)
+        good = [found for found in read.values() if isinstance(found, Stored)]
+        today = [found for found in good if not _outdated(found)]
+        return next(iter([*today, *good]), None)
+
+    def _by_key(self) -> dict[str, list[Path]]:
+        """Files by what was asked, whatever code has answered."""
+        kept: dict[str, list[Path]] = {}
+        for path in sorted(self.trials.glob("*-*.npz")):
+            kept.setdefault(path.stem.partition("-")[0], []).append(path)
+        return kept
+
+    def _of_old(self) -> list[str]:
+        n = sum(bool(OLD.fullmatch(path.stem)) for path in self.trials.glob("*.npz"))
+        told = f"{self.trials} holds {n} results of gim 0.1.0, which did not record its code: they"
+        return [f"{told} are not used"] if n else []
 
 
-def _read(path: Path) -> Result | str:
-    """The result in a file, or what is wrong with it."""
+def _notes(outdated: Counter[str], total: int) -> list[str]:
+    """How many of all results are of other code, by reason."""
+    found = outdated.most_common()
+    return [f"{n} of {total} results are of other code: {text}" for text, n in found]
+
+
+def _age(path: Path) -> int:
+    return -path.stat().st_mtime_ns
+
+
+def _outdated(found: Stored) -> str:
+    """Why a result is not of today's code; empty if it is."""
+    try:
+        trial = Trial(**found.trial)
+        return _reason(trial, found)
+    except (ValueError, TypeError, OSError) as problem:
+        return f"its trial cannot be made any more ({problem})"
+
+
+def _reason(trial: Trial, found: Stored | str) -> str:
+    if isinstance(found, str):
+        return found
+    return reason(trial.code, found.modules, found.versions)
+
+
+def _read(path: Path) -> Stored | str:
+    """What a file holds, or what is wrong with it."""
     try:
         saved = files.load(path, KIND)
-        if saved.meta.get("digest") != path.stem:
-            return f"{path} holds the trial {saved.meta.get('digest')}, not that of its name"
-        columns = saved.meta["columns"]
+        meta = saved.meta
+        if meta.get("digest") != path.stem:
+            return f"{path} holds the trial {meta.get('digest')}, not that of its name"
+        columns = meta["columns"]
         if lacking := {*MEASURES, *MACHINE} - columns.keys():
             return f"{path} lacks the column {min(lacking)}"
-        return Result.unpack(saved.arrays, columns)
-    except (ValueError, OSError, LookupError, AttributeError) as problem:
+        result = Result.unpack(saved.arrays, columns)
+        return Stored(result, meta["trial"], meta["code"]["modules"], meta["code"]["versions"])
+    except (ValueError, OSError, LookupError, AttributeError, TypeError) as problem:
         return str(problem)

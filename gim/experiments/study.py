@@ -15,7 +15,7 @@
     m = [10, 20, 40]
     rho = [0.5, 0.8]
 
-`tasks` and `agents` are either lists (of words and of inline tables) or tables; TOML does not take
+`tasks` and `agents` are either lists (of specs and of inline tables) or tables; TOML does not take
 both ways for one key. Run k of a random task plays its instance k, unless `seed` is given.
 """
 
@@ -28,14 +28,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from gim.experiments.spec import agent_word, instance, is_file
-from gim.experiments.trial import Trial, build
+from gim.arguments import whole
+from gim.experiments.running import build
+from gim.experiments.spec import agent_spec, instance, is_file
+from gim.experiments.trial import Trial
 from gim.registry import did_you_mean, parse, write
 
 KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
 
 
-class Place(NamedTuple):
+class StudyTask(NamedTuple):
     """A task of a study, and how long it is played."""
 
     task: str
@@ -53,7 +55,7 @@ class Study:
         (('gim:m=5', 'gim:m=10', 'random'), 6)
     """
 
-    places: tuple[Place, ...]
+    tasks: tuple[StudyTask, ...]
     agents: tuple[str, ...]
     seeds: tuple[int, ...]
     epsilon: float | None = None
@@ -86,45 +88,48 @@ class Study:
                 raise ValueError(f'{key} is missing or no list: write {key} = ["...", "..."]')
         episodes = _whole(given, "episodes", 5000, 1)
         seeds = _seeds(given)
-        agents = tuple(agent_word(word) for entry in given["agents"] for word in _words(entry))
-        places = tuple(place for entry in given["tasks"] for place in _places(entry, episodes))
+        agents = tuple(agent_spec(spec) for entry in given["agents"] for spec in _specs(entry))
+        tasks = tuple(task for entry in given["tasks"] for task in _tasks(entry, episodes))
         study = cls(
-            tuple(dict.fromkeys(places)),
+            tuple(dict.fromkeys(tasks)),
             tuple(dict.fromkeys(agents)),
             seeds,
             given.get("epsilon"),
             _text(given.get("description", ""), "description"),
         )
         study.trials()
-        for place in study.places:
-            build(instance(place.task, seeds[0]))
+        for each in study.tasks:
+            build(instance(each.task, seeds[0]))
         return study
 
     def trials(self) -> list[Trial]:
         """All trials: task by task, agent by agent, seed by seed."""
         return [
-            Trial(instance(place.task, seed), agent, place.episodes, seed, self.epsilon)
-            for place in self.places
+            Trial(instance(each.task, seed), agent, each.episodes, seed, self.epsilon)
+            for each in self.tasks
             for agent in self.agents
             for seed in self.seeds
         ]
 
 
-def _places(entry: Any, episodes: int) -> Iterator[Place]:
+def _tasks(entry: Any, episodes: int) -> Iterator[StudyTask]:
     if isinstance(entry, Mapping):
         episodes = _whole(entry, "episodes", episodes, 1)
         entry = {key: value for key, value in entry.items() if key != "episodes"}
-    for word in _words(entry):
-        yield Place(word if is_file(word) else write(*parse(word), nested=False), episodes)
+    for spec in _specs(entry):
+        yield StudyTask(spec if is_file(spec) else write(*parse(spec), nested=False), episodes)
 
 
-def _words(entry: Any) -> Iterator[str]:
-    """A word, or every word of a table in which lists are grids."""
+def _specs(entry: Any) -> Iterator[str]:
+    """A spec, or every spec of a table in which lists are grids."""
     if isinstance(entry, str):
         yield entry
         return
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
-        raise ValueError(f'cannot read {entry!r}: give a word, or a table with name = "..."')
+        raise ValueError(
+            f'cannot read {entry!r}: give a name or spec such as "riverswim:length=10", or a table '
+            'with name = "..."'
+        )
     name, fixed = parse(entry["name"])
     grid = {key: value for key, value in entry.items() if key != "name"}
     choices = [value if isinstance(value, list) else [value] for value in grid.values()]
@@ -135,7 +140,9 @@ def _words(entry: Any) -> Iterator[str]:
             raise ValueError(f"{name}: {key} is an empty list: give at least one value")
         for value in values:
             if isinstance(value, Mapping):
-                raise ValueError(f"{name}: {key} is a table: write it as a word")
+                raise ValueError(
+                    f'{name}: {key} is a table: write it as a spec, such as "als(rank=3)"'
+                )
     for chosen in itertools.product(*choices):
         yield write(name, fixed | dict(zip(grid, chosen, strict=True)), nested=False)
 
@@ -154,10 +161,7 @@ def _seeds(given: Mapping[str, Any]) -> tuple[int, ...]:
 
 
 def _whole(given: Mapping[str, Any], key: str, default: int, low: int) -> int:
-    value = given.get(key, default)
-    if isinstance(value, bool) or not isinstance(value, int) or value < low:
-        raise ValueError(f"{key} = {value!r}: give a whole number, {low} or more")
-    return value
+    return whole(key, given.get(key, default), low)
 
 
 def _text(value: Any, key: str) -> str:

@@ -120,7 +120,7 @@ class Active(Exploration):
         return bool((value > 0)[counts.n.any(axis=1)].any())
 
 
-def gains(n: NDArray, q: Floats, n0: Floats, alone: Floats) -> Floats:
+def gains(n: NDArray[Any], q: Floats, n0: Floats, alone: Floats) -> Floats:
     """Posterior variance, over all pairs, that one more visit of each pair takes away, [S, A].
 
     Args:
@@ -142,7 +142,7 @@ def gains(n: NDArray, q: Floats, n0: Floats, alone: Floats) -> Floats:
     return reduction(states, alone.T, n.T).T + reduction(actions, alone, n)
 
 
-def reduction(K: Floats, alone: Floats, n: NDArray) -> Floats:
+def reduction(K: Floats, alone: Floats, n: NDArray[Any]) -> Floats:
     """What one more visit takes from the trace of the posterior covariance, [B, X].
 
     Args:

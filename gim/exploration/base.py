@@ -1,4 +1,22 @@
-"""What a way of exploring is: two compiled functions over a small memory of its own."""
+"""What a way of exploring is: two compiled functions over a small memory of its own.
+
+To add a walk, write one file in this package::
+
+    @hot
+    def choose(walk, counts, known, s, rng): ...                 # -> action
+
+    @hot
+    def observe(walk, counts, known, s, a, t, news): ...         # keep the memory up to date
+
+    @dataclass(frozen=True)
+    class FirstUnknown(Exploration):                             # registered as `first_unknown`
+        choose = staticmethod(choose)
+        observe = staticmethod(observe)
+        def start(self, counts, known, beta, rng): return new_choices(known.available, beta, rng)
+
+`gim.GIM(exploration="first_unknown")` then walks so. One in a package of your own is found as well
+(docs/extending.md); `gim.testing.check_walk` checks it.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +29,16 @@ from numpy.typing import NDArray
 
 from gim.jit import hot, rare
 from gim.model.counts import Counts, Known
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 from gim.sampling import listed
 
-explorations = Registry("exploration", "gim.exploration")
+explorations = Registry("walk", "gim.exploration")
 
 NONE = -1  # no action
 
 
 @dataclass(frozen=True)
-class Exploration(Params):
+class Exploration(Registered, registry=explorations):
     """Base of all walks.
 
     `choose(walk, counts, known, s, rng) -> a` picks an action; `observe(walk, counts, known, s, a,
@@ -33,10 +50,6 @@ class Exploration(Params):
     observe: ClassVar[Callable[..., None]]
     plans: ClassVar[bool] = False  # whether it wants `plan` at each state that becomes rho-known
     growth: ClassVar[float] = 0.0  # of the visits since a plan that asks for another; 0: never
-
-    def __init_subclass__(cls, name: str = "", **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        explorations.add(name or cls.__name__.lower(), cls)
 
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Any:
         """Make the walk's memory, a NamedTuple of arrays, from what was counted so far.

@@ -19,14 +19,16 @@ from scipy import sparse
 
 from gim.inference.base import Floats, Frame, Inference, Prior, no_prior, prior_of
 from gim.inference.candidates import Candidate, Data, suited
+from gim.inference.candidates import candidates as everyone
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.prior import with_judges
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
-from gim.inference.worth import Worth, strata_of, worth_of
-from gim.model.counts import Counts, transitions
+from gim.inference.worth import LEAST, Worth, strata_of, worth_of
+from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 from gim.params import OneOf, Within
+from gim.registry import Registry
 
 Ints = NDArray[np.int64]
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
@@ -60,16 +62,19 @@ class Analogy(Inference):
 
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
+    by_triple: ClassVar[bool] = True
+    draws_on: ClassVar[tuple[Registry, ...]] = (everyone,)  # any of them may predict
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
         split = self.split(counts, frame, rng)
         if split is None:
             return no_prior(*counts.n.shape)
-        rewards = infer_rewards(counts, split, self.most)
         found = self.choose(split, frame)
         if found is None:
-            return no_prior(*counts.n.shape)._replace(**rewards)
+            return no_prior(*counts.n.shape)
+        shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
+        rewards = infer_rewards(split.data, found.rows, shifts)
         leak = np.full(found.n0.shape, found.worth.leak)
         prior = prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
         return with_judges(prior, split.pairs[split.judges], cut(found.said.rows, TAIL))
@@ -87,8 +92,11 @@ class Analogy(Inference):
         n = np.where(playable, counts.n, 0).astype(np.float64)
         if np.count_nonzero(n) < 2 * self.folds:
             return None
-        data = Data(transitions(counts), n, playable, self.ridge, frame)
-        return CrossValidation(data, self.folds, rng)
+        N = transitions(counts)
+        if not sparse.issparse(N):
+            N = sparse.csr_array(nonzeros(N, n), shape=(n.size, len(n)))
+        paid = rewards_by_triple(counts, N)
+        return CrossValidation(Data(N, n, playable, self.ridge, frame, *paid), self.folds, rng)
 
     def choose(self, split: CrossValidation, frame: Frame) -> Inferred | None:
         """The candidate under which held-out pairs are most likely."""
@@ -106,18 +114,35 @@ class Analogy(Inference):
             return None
         if found.candidate is not None:
             found = found._replace(rows=cut(self._rows(found, data), TAIL))
-        return found
+        said = (np.diff(found.rows.indptr) > 0).reshape(found.n0.shape)
+        return found._replace(n0=np.where(said, found.n0, 0.0))
 
     def _rows(self, found: Inferred, data: Data) -> sparse.csr_array:
         """What the winner says of every playable pair, given all data."""
         assert found.candidate is not None
         pairs = np.flatnonzero(data.available.ravel())
-        rows = found.candidate.fit(data).rows(pairs)
+        rows = found.split.fitted(found.candidate).rows(pairs)
         sizes = np.zeros(data.S * data.A, np.int64)
         sizes[pairs] = np.diff(rows.indptr)
         return sparse.csr_array(
             (rows.data, rows.indices, np.append(0, np.cumsum(sizes))), shape=(sizes.size, data.S)
         )
+
+    def _strata(
+        self, split: CrossValidation, said: Answers, candidate: Candidate | None
+    ) -> tuple[Ints, Ints, int]:
+        """Groups of pairs [S, A] and of held-out ones [K] whose predictions are alike; how many."""
+        data = split.data
+        if candidate is None or not candidate.leaves_one_out:
+            around = evidence_around(data.n)
+            return strata_of(around, around.ravel()[split.pairs])
+        level = split.fitted(candidate).levels(np.arange(data.S * data.A))
+        action = np.tile(np.arange(data.A), data.S)
+        keys, of = np.unique(np.column_stack([level, action]), axis=0, return_inverse=True)
+        many = np.bincount(of[split.pairs], minlength=len(keys)) >= LEAST
+        own = np.where(many, 1 + np.cumsum(many) - 1, 0)  # those with few pairs are one group
+        of_all = own[of].reshape(data.n.shape)
+        return of_all, of_all.ravel()[split.pairs], int(own.max()) + 1
 
     def _better(
         self,
@@ -130,8 +155,7 @@ class Analogy(Inference):
     ) -> Inferred:
         """The likelier of two: the winner so far, or this candidate."""
         data = split.data
-        around = evidence_around(data.n)
-        of_all, of_held, strata = strata_of(around, around.ravel()[split.pairs])
+        of_all, of_held, strata = self._strata(split, said, candidate)
         worth = worth_of(split.held(said), data.S, of_held, strata, self.most)
         if found is not None and worth.gain <= found.worth.gain:
             return found

@@ -10,24 +10,24 @@ To add one, write one file in this package::
             ...
             return prior_of(q, n0)               # or with r=..., r_n0=...
 
-`gim.UCBVI(infer=Pooled())`, or the word ``ucbvi:infer=pooled(visits=2)``, then uses it, as does any
-other model-based agent. How prior and counts meet is in `gim.inference.evidence`.
+`gim.UCBVI(infer=Pooled())`, or the spec string ``ucbvi:infer=pooled(visits=2)``, then uses it, as
+does any other model-based agent. How prior and counts meet is in `gim.inference.evidence`. One in a
+package of your own is found as well (docs/extending.md); `gim.testing.check_inference` checks it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import snake
 from gim.inference.prior import Floats, Prior, no_prior, prior_of
 from gim.model.counts import Counts
 from gim.model.learned import LearnedModel
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
+from gim.variables import Variables
 
 __all__ = ["Floats", "Frame", "Inference", "Prior", "inferences", "no_prior", "prior_of"]
 
@@ -41,18 +41,17 @@ class Frame(NamedTuple):
     terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
     reward_range: tuple[float, float]  # of r(s,a)
     model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
+    variables: Variables | None = None  # what states are made of, where that is known
+    action_variables: Variables | None = None  # the same for actions
 
 
 @dataclass(frozen=True)
-class Inference(Params):
+class Inference(Registered, registry=inferences):
     """Base of all inferences: the fields are the parameters, a call infers."""
 
     retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
     reuses: ClassVar[bool] = False  # whether it judges a model learned elsewhere by itself
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        inferences.add(name or snake(cls.__name__), cls)
+    by_triple: ClassVar[bool] = False  # whether it wants rewards by next state
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Predict every pair from the others.
@@ -63,6 +62,3 @@ class Inference(Params):
             rng: the one source of randomness.
         """
         raise TypeError(f"{type(self).__name__} must define __call__(counts, frame, rng)")
-
-    def __str__(self) -> str:
-        return inferences.write(self)

@@ -19,7 +19,6 @@ from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_prior, no_prior
 from gim.jit import hot
 from gim.model.counts import (
-    DENSE_LIMIT,
     Counts,
     count,
     counts_of,
@@ -53,9 +52,10 @@ def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
     trusted = None if infer is not None and infer.reuses else task.prior
-    counts = new_counts(S, A) if trusted is None else counts_of(trusted)
+    by_triple = infer is not None and infer.by_triple
+    counts = new_counts(S, A, by_triple) if trusted is None else counts_of(trusted)
     terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
-    silent = infer is None or S * A * S > DENSE_LIMIT
+    silent = infer is None
     return Belief(
         counts,
         terminal,
@@ -100,7 +100,8 @@ def inferred_when_due(
     if infer is None or not due(belief):
         return belief
     task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
-    frame = Frame(task.available, belief.terminal, reward_range, task.prior)
+    made_of = (task.variables, task.action_variables)
+    frame = Frame(task.available, belief.terminal, reward_range, task.prior, *made_of)
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)
@@ -149,8 +150,12 @@ def estimate(belief: Belief, available: NDArray[np.bool_]) -> tuple[Any, Evidenc
 
 
 def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
-    """The estimate as a model; a pair of which nothing is known stays and pays nothing."""
+    """The estimate as a model; a pair of which nothing is known stays and pays nothing.
+
+    Where rewards are negative it pays the least of them: what was never tried must not look cheap.
+    """
     P, seen = estimate(belief, task.available)
+    least = mean_rewards(seen, 0.0).min(initial=0.0)
     known = new_known(task.available, m, 1.0)
     review(known, belief.counts, belief.terminal)
-    return learned(P, mean_rewards(seen, 0.0), belief.counts, known, task)
+    return learned(P, mean_rewards(seen, least), belief.counts, known, task, seen.n > 0)

@@ -28,6 +28,8 @@ class ByCompletion(Inference):
     m: Annotated[int, Within(1), "visits that make a pair known"] = 40
     rho: Annotated[float, Within(0, 1), "share of known pairs from which to complete"] = 0.8
 
+    examples = ("", "m=2,rho=0.3")
+
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Complete, if enough is known; see `Inference`."""
         S, A = counts.n.shape

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.inference.candidates import Candidate, Data
+from gim.inference.candidates import Candidate, Data, Fitted
 from gim.inference.racing import finalists
 from gim.inference.worth import HeldOut
 
@@ -50,6 +50,7 @@ class CrossValidation:
         rows = data.rows[self.pairs]
         self.first, self.next, self.N = rows.indptr.astype(np.int64), rows.indices, rows.data
         self.row: Ints = np.repeat(np.arange(self.pairs.size), np.diff(self.first))  # [nnz]
+        self._fitted: dict[str, Fitted] = {}
         order = rng.permutation(self.pairs.size)
         self.fold = order % folds
         self.judges: Ints = np.flatnonzero(order < max(KEPT // data.S, 1))  # places in `pairs`
@@ -69,12 +70,28 @@ class CrossValidation:
 
         After the first fold only those go on that are not clearly behind.
         """
+        alone = [each for each in known if each.leaves_one_out]
+        said = {str(each): self.one_out(each) for each in alone}
+        known = [each for each in known if not each.leaves_one_out]
         here = self.fold == 0
         first = {str(each): self._fold_answers(each, 0) for each in known}
         errors = {name: self.errors(said)[here] for name, said in first.items()}
         last = finalists(errors, self.weights[here]) if here.any() else list(first)
         by_name = {str(each): each for each in known}
-        return {name: self.answers(by_name[name], first[name]) for name in last}
+        return said | {name: self.answers(by_name[name], first[name]) for name in last}
+
+    def one_out(self, candidate: Candidate) -> Answers:
+        """What a candidate that can leave out one pair at a time says of each."""
+        fitted = self.fitted(candidate)
+        rows = fitted.apart(self.pairs)
+        assert rows is not None
+        return self.read(rows, fitted.levels(self.pairs))
+
+    def fitted(self, candidate: Candidate) -> Fitted:
+        """The candidate, fitted to all data, once."""
+        if str(candidate) not in self._fitted:
+            self._fitted[str(candidate)] = candidate.fit(self.data)
+        return self._fitted[str(candidate)]
 
     def answers(self, candidate: Candidate, first: Answers | None = None) -> Answers:
         """What a candidate says of each pair without its fold; `first`: what of fold 0."""

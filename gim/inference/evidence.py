@@ -26,7 +26,14 @@ from scipy import sparse
 
 from gim.inference.prior import Floats, Prior
 from gim.jit import entry, hot
-from gim.model.counts import Counts, compact, is_crowded, nonzeros, transitions
+from gim.model.counts import (
+    Counts,
+    compact,
+    is_crowded,
+    nonzeros,
+    rewards_by_triple,
+    transitions,
+)
 
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -58,12 +65,19 @@ def evidence(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
     N = transitions(counts)
     if np.isfinite(n0).all() and (prior.doubt > 0).any():
         n0 = holds(*csr_of(N, counts), counts.n, prior, n0) * n0
+    by_next = None
+    if prior.r_next.size and counts.paid.size:
+        by_next = _rewards_by_next(N, counts, prior, np.where(r_n0 > 0, n0, 0.0))
     replaced = np.isinf(n0)
     keep, n0 = np.where(replaced, 0.0, 1.0), np.where(replaced, 1.0, n0)
     of_rewards, r_n0 = np.where(np.isinf(r_n0), 0.0, 1.0), np.where(np.isinf(r_n0), 1.0, r_n0)
+    total, all_visits = _added(N, counts, prior, keep, n0), keep * n + n0
+    if by_next is not None:
+        R, R2 = by_next
+        return Evidence(total, all_visits, R, R2, np.where(r_n0 > 0, all_visits, n))
     return Evidence(
-        N=_added(N, counts, prior, keep, n0),
-        n=keep * n + n0,
+        N=total,
+        n=all_visits,
         R=of_rewards * counts.R + r_n0 * prior.r,
         R2=of_rewards * counts.R2 + r_n0 * (prior.r**2 + prior.r_noise),
         n_r=of_rewards * n + r_n0,
@@ -83,6 +97,40 @@ def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> An
         return total
     parts = add_csr(*csr_of(N, counts), prior.q, prior.next, prior.first, keep.ravel(), n0.ravel())
     return sparse.csr_array(parts, shape=(n0.size, len(n0)))
+
+
+def _rewards_by_next(N: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[Floats, Floats]:
+    """Sums of rewards and of their squares where they depend on the next state, [S, A] each.
+
+    A successor that was met pays what it paid there, the others what is predicted.
+    """
+    rows = csr_of(N, counts)
+    paid = rewards_by_triple(counts, sparse.csr_array(rows, shape=(n0.size, len(n0))))
+    R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, n0.ravel())
+    return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
+
+
+@entry
+def add_rewards(
+    rows: Any, paid: Any, paid2: Any, q: Any, next: Any, first: Any, r_next: Any, n0: Any
+) -> Any:
+    """What was paid plus n0 times what predicted successors pay, and squares, by row."""
+    N, columns, starts = rows
+    R, R2 = np.zeros(n0.size), np.zeros(n0.size)
+    for i in range(n0.size):
+        for j in range(starts[i], starts[i + 1]):
+            R[i] += paid[j]
+            R2[i] += paid2[j]
+        if n0[i] > 0.0:
+            j = starts[i]
+            for k in range(first[i], first[i + 1]):
+                while j < starts[i + 1] and columns[j] < next[k]:
+                    j += 1
+                met = j < starts[i + 1] and columns[j] == next[k]
+                r = paid[j] / N[j] if met else r_next[k]
+                R[i] += n0[i] * q[k] * r
+                R2[i] += n0[i] * q[k] * r * r
+    return R, R2
 
 
 @entry

@@ -27,6 +27,9 @@ class Prior(NamedTuple):
     n0: Floats  # [S, A] visits that the prediction is worth; 0: none is made; inf: it replaces data
     doubt: Floats  # [S, A] chance that it does not hold at this pair
     leak: Floats  # [S, A] share of the prediction that goes to any state at all, where it is judged
+    r_next: (
+        Floats  # [nnz] predicted r(s,a,s') of the successors, or [0]: r(s,a) is all that is said
+    )
     r: Floats  # [S, A] predicted r(s,a)
     r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
     r_doubt: Floats  # [S, A] chance that it does not hold at this pair
@@ -55,20 +58,20 @@ class Prior(NamedTuple):
 def no_prior(S: int, A: int) -> Prior:
     """Nothing is predicted."""
     first = np.zeros(S * A + 1 if S * A else 0, np.int64)
-    none = np.zeros(0, np.int64)
     n0, doubt, leak, r, r_n0, r_doubt, r_noise = (np.zeros((S, A)) for _ in range(7))
-    judged = none, np.zeros(0), none, np.zeros(1, np.int64)
-    q = np.zeros(0)
-    return Prior(q, none, first, n0, doubt, leak, r, r_n0, r_doubt, r_noise, *judged)
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    rewards = nothing, r, r_n0, r_doubt, r_noise
+    judged = none, nothing, none, np.zeros(1, np.int64)
+    return Prior(nothing, none, first, n0, doubt, leak, *rewards, *judged)
 
 
 def prior_of(q: Any, n0: Floats, **more: Any) -> Prior:
     """A prior from predictions [S, A, S], or CSR of S*A rows; what is not given is 0.
 
     Args:
-        q: the predicted p(.|s,a); rows of pairs with n0 = 0 are left out.
+        q: the predicted p(.|s,a); rows of pairs with n0 = 0 are left out. CSR rows are in order.
         n0: [S, A] visits that each prediction is worth.
-        more: further fields of `Prior`, [S, A] each.
+        more: further fields of `Prior`: [S, A] each, but `r_next`, which is aligned with CSR rows.
 
     Example:
         >>> prior = prior_of(np.full((2, 1, 2), 0.5), n0=np.array([[3.0], [0.0]]))
@@ -81,13 +84,15 @@ def prior_of(q: Any, n0: Floats, **more: Any) -> Prior:
         raise ValueError(f"the prior's q has shape {np.shape(q)}, not {(S, A, S)}")
     sizes = np.where(n0.ravel() > 0, np.diff(rows.indptr), 0)
     kept = np.repeat(n0.ravel() > 0, np.diff(rows.indptr))
-    rows = sparse.csr_array(
-        (rows.data[kept], rows.indices[kept], np.append(0, np.cumsum(sizes))), shape=rows.shape
+    if "r_next" in more:
+        more["r_next"] = more["r_next"][kept]
+    return no_prior(S, A)._replace(
+        q=np.asarray(rows.data[kept], np.float64),
+        next=rows.indices[kept].astype(np.int64),
+        first=np.append(0, np.cumsum(sizes)),
+        n0=n0,
+        **more,
     )
-    rows.sort_indices()
-    parts = (np.asarray(rows.data, np.float64), rows.indices.astype(np.int64))
-    first = rows.indptr.astype(np.int64)
-    return no_prior(S, A)._replace(q=parts[0], next=parts[1], first=first, n0=n0, **more)
 
 
 def with_judges(prior: Prior, judges: Ints, held: sparse.csr_array) -> Prior:
@@ -104,13 +109,16 @@ def with_judges(prior: Prior, judges: Ints, held: sparse.csr_array) -> Prior:
 def check_prior(prior: Prior, S: int, A: int) -> None:
     """Refuse a prior that is none: shapes, signs, order, sums."""
     expected = {"q": (prior.next.size,), "next": (prior.next.size,), "first": (S * A + 1,)}
+    expected["r_next"] = (prior.next.size if prior.r_next.size else 0,)
     expected |= dict.fromkeys(("held_q", "held_next"), (prior.held_next.size,))
     expected |= {"judges": (prior.judges.size,), "held_first": (prior.judges.size + 1,)}
     for name, value in zip(Prior._fields, prior, strict=True):
         shape = expected.get(name, (S, A))
         if np.shape(value) != shape:
             raise ValueError(f"the prior's {name} has shape {np.shape(value)}, not {shape}")
-        if np.isnan(value).any() or (name != "r" and np.min(value, initial=0.0) < 0):
+        if np.isnan(value).any() or (
+            name not in ("r", "r_next") and np.min(value, initial=0.0) < 0
+        ):
             raise ValueError(f"the prior's {name} has entries that are negative or not a number")
         if name not in ("n0", "r_n0") and not np.isfinite(value).all():
             raise ValueError(f"the prior's {name} has entries that are not finite")

@@ -34,6 +34,8 @@ class Counts(NamedTuple):
     next: NDArray[np.float64]  # [S*A*S] n(s'|s,a) dense, or [capacity] along with `keys`
     keys: NDArray[np.int64]  # [0] if dense, or [capacity] (s*A + a)*S + s' of the triples met
     taken: NDArray[np.int64]  # [1] keys in use
+    paid: NDArray[np.float64]  # like `next`: sum of rewards by triple; [0] if nobody asks for it
+    paid2: NDArray[np.float64]  # sum of squared rewards likewise
 
 
 class Known(NamedTuple):
@@ -50,8 +52,8 @@ class Known(NamedTuple):
     goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
 
 
-def new_counts(S: int, A: int) -> Counts:
-    """Nothing seen yet; dense or sparse by size."""
+def new_counts(S: int, A: int, by_triple: bool = False) -> Counts:
+    """Nothing seen yet; dense or sparse by size. `by_triple`: keep rewards by next state, too."""
     size = S * A * S
     dense = size <= DENSE_LIMIT
     capacity = size if dense else 1 << 12
@@ -62,6 +64,8 @@ def new_counts(S: int, A: int) -> Counts:
         next=np.zeros(capacity),
         keys=np.full(0 if dense else capacity, FREE, np.int64),
         taken=np.zeros(1, np.int64),
+        paid=np.zeros(capacity if by_triple else 0),
+        paid2=np.zeros(capacity if by_triple else 0),
     )
 
 
@@ -91,7 +95,7 @@ def counts_of(model: Any) -> Counts:
     N = rows.data * model.visits.ravel()[pair]
     key = pair * model.S + rows.indices
     if counts.keys.size:
-        _rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
+        rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
         counts.taken[0] = np.count_nonzero(N)
     else:
         counts.next[key] = N
@@ -132,16 +136,17 @@ def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
     counts.n[s, a] += 1
     counts.R[s, a] += r
     counts.R2[s, a] += r * r
-    key = (s * A + a) * S + t
-    if counts.keys.size == 0:
-        counts.next[key] += 1.0
-        return False
-    place = find(counts.keys, key)
-    if counts.keys[place] == FREE:
-        counts.keys[place] = key
-        counts.taken[0] += 1
+    place = (s * A + a) * S + t
+    if counts.keys.size > 0:
+        key, place = place, find(counts.keys, place)
+        if counts.keys[place] == FREE:
+            counts.keys[place] = key
+            counts.taken[0] += 1
     counts.next[place] += 1.0
-    return 2 * counts.taken[0] >= counts.keys.size
+    if counts.paid.size > 0:
+        counts.paid[place] += r
+        counts.paid2[place] += r * r
+    return counts.keys.size > 0 and 2 * counts.taken[0] >= counts.keys.size
 
 
 @hot
@@ -158,13 +163,18 @@ def seen(counts: Any, s: int, a: int, t: int) -> float:
 def grown(counts: Counts) -> Counts:
     """The same counts with twice the room."""
     keys = np.full(2 * counts.keys.size, FREE, np.int64)
-    values = np.zeros(keys.size)
-    _rehash(counts.keys, counts.next, keys, values)
-    return counts._replace(keys=keys, next=values)
+    moved: dict[str, Any] = {}
+    for name in ("next", "paid", "paid2"):
+        old = getattr(counts, name)
+        moved[name] = np.zeros(keys.size if old.size else 0)
+        if old.size:
+            rehash(counts.keys, old, keys, moved[name])
+    return counts._replace(keys=keys, **moved)
 
 
 @entry
-def _rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
+def rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
+    """Put values by key into a larger hash table."""
     for i in range(old_keys.size):
         if old_keys[i] != FREE:
             place = find(keys, old_keys[i])
@@ -212,6 +222,21 @@ def transitions(counts: Counts) -> Any:
     table = sparse.csr_array((counts.next[used], (pair, t)), shape=(S * A, S))
     table.sort_indices()
     return table
+
+
+def rewards_by_triple(counts: Counts, rows: sparse.csr_array) -> tuple[Any, Any]:
+    """Sums of rewards and of their squares, aligned with CSR rows of `transitions`, if kept."""
+    if not counts.paid.size:
+        return None, None
+    S = rows.shape[1]
+    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    key = pair * S + rows.indices
+    if counts.keys.size == 0:
+        return counts.paid[key], counts.paid2[key]
+    used = np.flatnonzero(counts.keys != FREE)
+    used = used[np.argsort(counts.keys[used])]
+    place = used[np.searchsorted(counts.keys[used], key)]
+    return counts.paid[place], counts.paid2[place]
 
 
 def dense(N: Any, shape: tuple[int, int]) -> NDArray[np.float64]:

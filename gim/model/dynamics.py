@@ -77,10 +77,18 @@ def _fallback(counts: Counts, mask: NDArray[np.bool_], p_hat: Floats) -> Floats:
     return np.where(counts.n[:, :, None] > 0, p_hat, mean)
 
 
-def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> LearnedModel:
+def learned(
+    P: Any,
+    r: Floats,
+    counts: Counts,
+    known: Known,
+    task: Any,
+    supported: NDArray[np.bool_] | None = None,
+) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
     `task` is what the agent was told (`gim.agent.Task`); start and labels are the world's own.
+    `supported` are the pairs [S, A] of which something was seen or inferred, where that is known.
     """
     truth = task.truth
     if isinstance(P, np.ndarray) and not np.allclose(P.sum(axis=2)[known.available], 1):
@@ -96,7 +104,10 @@ def learned(P: Any, r: Floats, counts: Counts, known: Known, task: Any) -> Learn
         available=known.available,
         state_labels=truth.state_labels if truth is not None else None,
         action_labels=truth.action_labels if truth is not None else None,
+        variables=task.variables,
+        action_variables=task.action_variables,
         name=f"model of {truth.name}" if truth is not None else "model",
         visits=counts.n,
         known=known.mask,
+        supported=supported,
     )

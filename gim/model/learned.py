@@ -23,16 +23,31 @@ class LearnedModel(TabularMDP):
     Attributes:
         visits: [S, A] how often each pair was met.
         known: [S, A] whether the pair was known; the others are inferred.
+        supported: [S, A] whether visits or an inference stand behind the pair; the row of any
+            other is made up: it stays where it is. By default that of every pair never met which
+            stays with certainty. Terminal states are supported.
     """
 
-    def __init__(self, *args: Any, visits: Any, known: Any, **kwargs: Any) -> None:
+    def __init__(
+        self, *args: Any, visits: Any, known: Any, supported: Any = None, **kwargs: Any
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.visits = np.array(visits, np.int64)
         self.known = np.array(known, bool)
-        for name in ("visits", "known"):
+        given = (self.visits > 0) | ~self._stays() if supported is None else supported
+        self.supported = np.array(given, bool) | self.terminal[:, None]
+        for name in ("visits", "known", "supported"):
             if getattr(self, name).shape != (self.S, self.A):
                 shape = getattr(self, name).shape
                 raise ValueError(f"{name} has shape {shape}, not {(self.S, self.A)}")
+
+    def _stays(self) -> NDArray[np.bool_]:
+        """Which pairs lead to where they are with certainty, [S, A]."""
+        if not self.sparse:
+            return np.einsum("sas->sa", self.transitions) == 1.0
+        pairs = np.arange(self.S * self.A)
+        here = self.transitions[pairs, pairs // self.A]
+        return np.asarray(here == 1.0).reshape(self.S, self.A)
 
     def compare(self, truth: TabularMDP) -> dict[str, Any]:
         """How far it is from the truth.
@@ -60,15 +75,18 @@ class LearnedModel(TabularMDP):
         """Save to one file, which `gim.load` reads."""
         files.save(path, "model", *self.pack())
 
-    def pack(self) -> tuple[dict[str, NDArray], dict[str, Any]]:
+    def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same model."""
         arrays, meta = super().pack()
-        return arrays | {"visits": self.visits, "known": self.known}, meta
+        return files.Packed(arrays | self._behind(), meta)
 
     @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray], meta: Mapping[str, Any]) -> LearnedModel:
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> LearnedModel:
         """The inverse of `pack`."""
         return super().unpack(arrays, meta)  # type: ignore[return-value]
 
     def _arguments(self) -> dict[str, Any]:
-        return super()._arguments() | {"visits": self.visits, "known": self.known}
+        return super()._arguments() | self._behind()
+
+    def _behind(self) -> dict[str, NDArray[Any]]:
+        return {"visits": self.visits, "known": self.known, "supported": self.supported}

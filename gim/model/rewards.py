@@ -13,24 +13,55 @@ LeastReward = Annotated[float | None, Within(), "the least r(s,a); none: the tas
 LargestReward = Annotated[float | None, Within(), "the largest r(s,a); none: the task's"]
 
 
-def largest_reward(task: Any, r_max: float | None) -> float:
-    """The largest r(s,a): as given, else the task's."""
+LEARNED_RANGE = (
+    "this world does not say how large its rewards can be, so what was seen stands for it: if more "
+    "is possible, give the agent r_max= (and r_min=)"
+)
+
+
+def largest_reward(task: Any, r_max: float | None, counts: Any = None) -> float:
+    """The largest r(s,a): as given, else the task's, else that of the rewards counted so far."""
     if r_max is None and task.reward_range is None:
-        raise ValueError("this world does not say how large its rewards can be: give r_max=")
+        if counts is None:
+            raise ValueError("this world does not say how large its rewards can be: give r_max=")
+        return seen_range(counts)[1]
     return float(task.reward_range[1]) if r_max is None else r_max
 
 
-def reward_range(task: Any, r_min: float | None, r_max: float | None) -> tuple[float, float]:
-    """The least and the largest r(s,a): as given, else the task's."""
-    if None in (r_min, r_max) and task.reward_range is None:
-        raise ValueError(
-            "this world does not say how large its rewards can be: give r_min= and r_max="
+def reward_range(
+    task: Any, r_min: float | None, r_max: float | None, counts: Any = None
+) -> tuple[float, float]:
+    """The least and the largest r(s,a): as given, else the task's, else those counted so far."""
+    told = task.reward_range
+    if None in (r_min, r_max) and told is None:
+        if counts is None:
+            raise ValueError(
+                "this world does not say how large its rewards can be: give r_min= and r_max="
+            )
+        low, high = seen_range(counts)  # what was given holds, whatever was seen
+        told = (
+            low if r_max is None else min(low, r_max),
+            high if r_min is None else max(high, r_min),
         )
-    least = float(task.reward_range[0]) if r_min is None else r_min
-    largest = largest_reward(task, r_max)
+    least = float(told[0]) if r_min is None else r_min
+    largest = float(told[1]) if r_max is None else r_max
     if least > largest:
         raise ValueError(f"r_min = {least:g} is above r_max = {largest:g}")
     return least, largest
+
+
+def seen_range(counts: Any) -> tuple[float, float]:
+    """The least and the largest mean reward of the pairs met; one unit apart if all are equal.
+
+    So a pair never met is worth no less than the best that was met, and before anything was met a
+    reward is from 0 to 1.
+    """
+    met = counts.n > 0
+    if not met.any():
+        return 0.0, 1.0
+    r = counts.R[met] / counts.n[met]
+    least, largest = float(r.min()), float(r.max())
+    return least, largest if largest > least else least + 1.0
 
 
 def most_to_come(H: int, r_max: float) -> NDArray[np.float64]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import operator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.arguments import whole
 from gim.planning.types import Dynamics, Floats, Ints
 
 SUM_TOLERANCE = 1e-8
@@ -15,12 +15,12 @@ SUM_TOLERANCE = 1e-8
 
 def checked_horizon(horizon: int) -> int:
     """A horizon is a whole number of steps, at least 1."""
-    return _whole("horizon", horizon)
+    return whole("horizon", horizon, low=1)
 
 
 def checked_max_iter(max_iter: int) -> int:
     """A limit of iterations is a whole number, at least 1."""
-    return _whole("max_iter", max_iter)
+    return whole("max_iter", max_iter, low=1)
 
 
 def checked_discount(discount: float) -> float:
@@ -75,7 +75,7 @@ def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Fl
     )
 
 
-def _check_shape(what: str, pi: NDArray, one: tuple[int, ...], horizon: int | None) -> None:
+def _check_shape(what: str, pi: NDArray[Any], one: tuple[int, ...], horizon: int | None) -> None:
     fits = [one] if horizon is None else [one, (horizon, *one)]
     if pi.shape not in fits:
         wanted = " or ".join(map(str, fits))
@@ -115,16 +115,6 @@ def _checked_probabilities(mdp: Dynamics, pi: Floats) -> Floats:
         place = tuple(np.argwhere(off)[0].tolist())
         raise ValueError(f"policy{_at(place)} sums to {sums[place]:.6g}, not 1: normalise it")
     return pi
-
-
-def _whole(name: str, number: int) -> int:
-    try:
-        whole = operator.index(number)
-    except TypeError:
-        raise TypeError(f"{name} {number!r} is not a whole number") from None
-    if whole < 1:
-        raise ValueError(f"{name} {whole} is below 1: give at least 1")
-    return whole
 
 
 def _at(place: tuple[int, ...]) -> str:

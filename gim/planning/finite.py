@@ -67,7 +67,7 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
 
     Returns:
         A plan with q [H, S, A], v [H, S] and policy [H, S]. It is exact up to rounding, and
-        `error` bounds that. Dense and sparse MDPs give the same bits.
+        `error` bounds that. Dense and sparse MDPs agree bit for bit.
     """
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     weight = checked_weight(discount)

@@ -1,10 +1,27 @@
-"""Conformance checks for agents, tasks and completions: run them over what you add.
+"""Conformance kits: run them over what you add, here or in a package of your own.
 
-Each raises AssertionError with what does not hold.
+There is one for each kind of thing, `check_` and the kind. Each raises AssertionError with what
+does not hold; `check_package` runs them over all that a package has registered.
 """
 
 from gim.testing.agents import check_agent
+from gim.testing.candidates import check_candidate
+from gim.testing.claims import check_claim
 from gim.testing.completion import check_completion
+from gim.testing.experiments import check_experiment
+from gim.testing.inference import check_inference
+from gim.testing.package import check_package
 from gim.testing.tasks import check_task
+from gim.testing.walks import check_walk
 
-__all__ = ["check_agent", "check_completion", "check_task"]
+__all__ = [
+    "check_agent",
+    "check_candidate",
+    "check_claim",
+    "check_completion",
+    "check_experiment",
+    "check_inference",
+    "check_package",
+    "check_task",
+    "check_walk",
+]

@@ -25,18 +25,19 @@ def check_agent(
 ) -> None:
     """Check an agent on small worlds (or on those given).
 
-    The word of the agent builds it again; compiled, plain and stepwise runs agree bit for bit;
-    a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded and
-    resumed ends as one that was not; the policy is valid; no reference is lost or kept.
+    The spec string of the agent builds it again; compiled, plain and stepwise runs agree bit for
+    bit; a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded
+    and resumed ends as one that was not; the policies are valid; no reference is lost or kept.
     """
-    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its word"
+    assert agents.make(str(agent)) == agent, f"{agent} does not come back from its spec string"
     for world in small_worlds() if worlds is None else worlds:
         compiled = prepare(agent, world, episodes, seed).go()
         assert compiled.finished
         assert np.isfinite(compiled.returns).all(), f"{world}: returns are not finite"
         _same(compiled, prepare(agent, world, episodes, seed).go(), "a second run")
         _same(compiled, _plain(prepare(agent, world, episodes, seed)).go(), "plain Python")
-        stepwise = prepare(agent, world.to_gymnasium(), episodes, seed).go()
+        env = world.to_gymnasium()
+        stepwise = prepare(agent, env, episodes, seed, stepwise=True).go()
         _same(compiled, stepwise, "the stepwise loop")
         other = world.to_dense() if world.sparse else world.to_sparse()
         _same(compiled, prepare(agent, other, episodes, seed).go(), "the other storage")
@@ -72,7 +73,7 @@ def small_worlds() -> list[TabularMDP]:
 
 
 def _plain(run: Run) -> Run:
-    run._driver.play = plain(run._driver.play)  # type: ignore[union-attr]
+    run._driver.play = plain(run._driver.play)
     return run
 
 
@@ -104,6 +105,7 @@ def _check_policy(run: Run, world: TabularMDP) -> None:
     if policy is not None:
         world.value(policy)  # raises if the shape is wrong or an action is not available
         assert world.state_label(0) in run.policy_table()
+    world.value(run.best_policy())  # likewise; there always is one
 
 
 def _check_references(agent: Agent, world: TabularMDP) -> None:

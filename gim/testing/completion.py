@@ -23,7 +23,7 @@ class Problem(NamedTuple):
 
 
 def check_completion(
-    method: Completion, recovers: float = 1e-3, keeps: float = 0.1, seed: int = 0
+    method: Completion, recovers: float | None = None, keeps: float = 0.1, seed: int = 0
 ) -> None:
     """Check a completion method on small matrices.
 
@@ -35,7 +35,8 @@ def check_completion(
 
     Args:
         method: any callable with the signature of `gim.model.completion.Completion`.
-        recovers: the relative error that a recovered matrix may have.
+        recovers: the relative error that a recovered matrix may have; by default what the method
+            itself says (``method.recovers``), or a thousandth.
         keeps: the relative error that fully seen data may have.
         seed: of the matrices and of the method.
 
@@ -43,6 +44,7 @@ def check_completion(
         AssertionError: with what does not hold.
     """
     problem = make_problem(seed)
+    recovers = getattr(method, "recovers", 1e-3) if recovers is None else recovers
     _check_word(method)
     _check_form(method, problem, seed)
     _check_recovery(method, problem, recovers, keeps, seed)
@@ -70,8 +72,8 @@ def _error(completed: Floats, truth: Floats) -> float:
 
 def _check_word(method: Any) -> None:
     if type(method) in {completions[name] for name in completions.names()}:
-        word = str(method)
-        assert completions.make(word) == method, f"{word} does not come back from its word"
+        spec = str(method)
+        assert completions.make(spec) == method, f"{spec} does not come back from its spec string"
 
 
 def _check_form(method: Completion, problem: Problem, seed: int) -> None:

@@ -22,6 +22,9 @@ def check_task(mdp: TabularMDP, draws: int = 400, seed: int = 0) -> None:
     The alias tables draw what the exact model says (chi-square per pair, and of the start); dense
     and sparse storage are the same MDP; saving and loading changes nothing (see `gim.files`); the
     Gymnasium form passes Gymnasium's own checker; exact facts are finite and consistent.
+
+    Raises:
+        AssertionError: with what does not hold.
     """
     _check_draws(mdp, draws, seed)
     best, worst = mdp.optimal_return(), mdp.random_return()
@@ -42,15 +45,16 @@ def _check_draws(mdp: TabularMDP, draws: int, seed: int) -> None:
     counted = np.zeros((mdp.S, mdp.A, mdp.S))
     paid = np.zeros((mdp.S, mdp.A))
     _draw(mdp.world, mdp.available, draws, rng, starts, counted, paid)
-    _chi_square(starts, mdp.start, f"{mdp}: the start")
+    chi_square(starts, mdp.start, f"{mdp}: the start")
     dense = mdp.to_dense()
     for s, a in np.argwhere(mdp.available):
-        _chi_square(counted[s, a], dense.transitions[s, a], f"{mdp}: the pair ({s}, {a})")
+        chi_square(counted[s, a], dense.transitions[s, a], f"{mdp}: the pair ({s}, {a})")
     if mdp.rewards_next is None and mdp.noise is None:
         assert np.allclose(paid[mdp.available] / draws, mdp.rewards[mdp.available])
 
 
-def _chi_square(counted: np.ndarray, p: np.ndarray, what: str) -> None:
+def chi_square(counted: np.ndarray, p: np.ndarray, what: str) -> None:
+    """Check numbers of draws [K] against the probabilities [K] that they should have."""
     assert not counted[p == 0].any(), f"{what} leads where it has probability 0"
     n = counted.sum()
     few = (p > 0) & (p * n < 5)  # pooled into one cell, as the test needs

@@ -1,4 +1,5 @@
 """Beyond the paper: studies that could prove learning by analogy wrong. One file each."""
 
-# As a reader asks: does it pay, does it harm, may it be trusted, how to walk for it.
-ORDER = ("ranks", "unrelated", "classics", "certificate", "budgets")
+from gim.experiments.experiment import import_files
+
+import_files(__name__, __path__)

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cache
-
-import numpy as np
 
 from gim.agents.gim import GIM
 from gim.agents.two_phase import TwoPhase
 from gim.envs import make
-from gim.experiments.analogy.settings import seeds
-from gim.experiments.analogy.shapes import SHARE, signed
+from gim.experiments.analogy.gains import SHARE, line_of, signed
+from gim.experiments.analogy.settings import AnalogyStudy, seeds
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment, distinct, pick
-from gim.experiments.paper.settings import Cell, Scale
-from gim.experiments.paper.shapes import by_panel, estimate_of, spoken
-from gim.experiments.statistics import compare, curve_band
+from gim.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
+from gim.experiments.scale import Scale
+from gim.experiments.statistics import compare
+from gim.experiments.tables import estimate_of, spoken
 
 ACTIVE = "active"
 WALKS = (ACTIVE, "planned", "curious", "balanced", "uniform")
@@ -46,64 +42,73 @@ def explorer(walk: str, visits: int, budget: int) -> TwoPhase:
     return TwoPhase(m, rho, exploration=walk, learn_on=False, budget=budget)
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Every walk on every task with every budget; run k plays instance k from seed k."""
-    found = []
-    for panel in SMALL if scale.name == "smoke" else PLACES:
-        world = make(PLACES[panel])
-        for visits in scale.grid(VISITS):
-            budget = visits * world.S * world.A
-            for walk in WALKS:
-                found.append(
-                    settings.cell(
-                        "",
-                        panel,
-                        walk,
-                        PLACES[panel],
-                        str(explorer(walk, visits, budget)),
-                        -(-budget // world.horizon) + AFTER,
-                        seeds(scale),
-                        float(visits),
-                    )
-                )
-    return found
+class Budgets(AnalogyStudy):
+    """Walks at equal budgets: which visits make the better model."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """The value of the policy after each budget, and what active walking gains."""
-    found = cells(evidence.scale)
-    runs = f"{len(found[0].trials)} runs, 95 % interval"
-    panels = [
-        Panel(panel, "visits of a pair, mean", SHARE, _lines(evidence, inside), log_x=True)
-        for panel, inside in by_panel(found)
-    ]
-    note = f"Exact value of the policy after the budget, {runs}."
-    return EXPERIMENT.artefact(
-        figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
-        tables=[gain_table(evidence, found), score_table(evidence, found)],
-        notes=[
-            "TwoPhase: it walks for so many steps, infers, plans once; no learning "
-            "after that. Curious and planned walking finish a pair at the mean number of visits "
-            "(m), and all pairs (rho 1).",
-        ],
+    names = ("active",)
+    place = 105
+    title = "Study: walks at equal budgets"
+    statement = (
+        "Does a walk that asks for the pairs from which most can be inferred make a better model "
+        "than other walks of the same length?"
     )
 
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every walk on every task with every budget; run k plays instance k from seed k."""
+        found = []
+        for panel in SMALL if scale.name == "smoke" else PLACES:
+            world = make(PLACES[panel])
+            for visits in scale.grid(VISITS):
+                budget = visits * world.S * world.A
+                for walk in WALKS:
+                    found.append(
+                        Cell.of(
+                            "",
+                            panel,
+                            walk,
+                            PLACES[panel],
+                            str(explorer(walk, visits, budget)),
+                            -(-budget // world.horizon) + AFTER,
+                            seeds(scale),
+                            float(visits),
+                        )
+                    )
+        return found
 
-def score_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """The value of the policy after each budget, and what active walking gains."""
+        found = self.cells(results.scale)
+        runs = f"{len(found[0].trials)} runs, 95 % interval"
+        panels = [
+            Panel(panel, "visits of a pair, mean", SHARE, _lines(results, inside), log_x=True)
+            for panel, inside in by_panel(found)
+        ]
+        note = f"Exact value of the policy after the budget, {runs}."
+        return self.artefact(
+            figures=[Figure("analogy-budgets", "Walks at equal budgets", panels, note)],
+            tables=[gain_table(results, found), score_table(results, found)],
+            notes=[
+                "TwoPhase walks for so many steps, infers and plans once; no learning after that. "
+                "Curious and planned walking finish a pair at the mean number of visits (m), and "
+                "all pairs (rho 1).",
+            ],
+        )
+
+
+def score_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task and budget, a column per walk."""
     rows = [
-        [panel, f"{x:g}", *(spoken(estimate_of(evidence.values(c, SCORE))) for c in mine)]
+        [panel, f"{x:g}", *(spoken(estimate_of(results.values(c, SCORE))) for c in mine)]
         for panel, x, mine in _groups(cells)
     ]
     return Table("Share of the optimum after the budget", ["task", "visits", *WALKS], rows)
 
 
-def gain_table(evidence: Evidence, cells: Sequence[Cell]) -> Table:
+def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row per task and budget: active walking less each other walk, paired."""
     rows = []
     for panel, x, (active, *others) in _groups(cells):
-        scores = [evidence.values(cell, SCORE) for cell in (active, *others)]
+        scores = [results.values(cell, SCORE) for cell in (active, *others)]
         gains = [signed(compare(scores[0], other).difference) for other in scores[1:]]
         rows.append([panel, f"{x:g}", *gains])
     heads = ["task", "visits", *(f"over {walk}" for walk in WALKS[1:])]
@@ -119,27 +124,10 @@ def _groups(cells: Sequence[Cell]) -> list[tuple[str, float, list[Cell]]]:
     ]
 
 
-def _lines(evidence: Evidence, inside: Sequence[Cell]) -> list[Series]:
+def _lines(results: ResultsByCell, inside: Sequence[Cell]) -> list[Series]:
     lines = []
     for walk in distinct(cell.agent for cell in inside):
         mine = pick(inside, agent=walk)
-        band = curve_band(np.stack([evidence.values(cell, SCORE) for cell in mine], axis=1))
-        low, high = (None if end is None else end.tolist() for end in (band.low, band.high))
-        at: list[float | None] = [cell.x for cell in mine]
-        lines.append(Series(walk, at, band.mean.tolist(), low, high, marks=True))
+        found = [estimate_of(results.values(cell, SCORE)) for cell in mine]
+        lines.append(line_of(walk, [cell.x for cell in mine], found))
     return lines
-
-
-EXPERIMENT = Experiment(
-    key="budgets",
-    names=("active",),
-    title="Study: walks at equal budgets",
-    statement=(
-        "Does a walk that asks for the pairs from which most can be inferred make a better model "
-        "than other walks of the same length?"
-    ),
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)

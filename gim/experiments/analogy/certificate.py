@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import math
-from functools import cache
 
 import numpy as np
 
-from gim.experiments.analogy import classics, ranks, unrelated
-from gim.experiments.analogy.settings import ANALOGIST
-from gim.experiments.analogy.shapes import NOTHING
+from gim.experiments.analogy.gains import NOTHING
+from gim.experiments.analogy.settings import ANALOGIST, AnalogyStudy
 from gim.experiments.artefact import Artefact, Table
+from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
+from gim.experiments.experiment import cells_of
 from gim.experiments.measures import OF_PAIRS, OF_RETURNS
-from gim.experiments.paper.base import Evidence, Experiment, Floats, pick
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.scale import Scale
 
+PARTS = ("ranks", "unrelated", "classics")  # whose runs are looked at
 HOLDS, FAILS = "holds", "fails"
 KINDS = {"credible": "", "guaranteed": "guaranteed_"}  # what their columns begin with
 ERRORS = {  # what is bounded: the columns of coverage, over inferred pairs and those never met
@@ -23,53 +23,56 @@ ERRORS = {  # what is bounded: the columns of coverage, over inferred pairs and 
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """The Analogist's runs on every task of the study."""
-    every = [cell for part in (ranks, unrelated, classics) for cell in part.cells(scale)]
-    return pick(every, agent=ANALOGIST)
+class CertificateCoverage(AnalogyStudy, name="certificate"):
+    """Whether certificates keep their word: coverage over pairs and over runs, and width."""
+
+    names = ("coverage",)
+    place = 104
+    title = "Study: do certificates keep their word?"
+    statement = "Do bounds on inferred pairs, returns and losses hold as often as they say?"
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """The Analogist's runs on every task of the study."""
+        return [cell for part in PARTS for cell in pick(cells_of(part, scale), agent=ANALOGIST)]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Coverage of both bounds of each kind, and the bound on the loss of the policy."""
+        found = self.cells(results.scale)
+        tables = [coverage_table(results, found, kind, error) for kind in KINDS for error in ERRORS]
+        return self.artefact(
+            tables=[*tables, *(loss_table(results, found, kind) for kind in KINDS)],
+            notes=[
+                f"Each inferred pair has a bound with a nominal coverage of {100 * OF_PAIRS:g} %, "
+                "or none, for want of judges of its kind. Bounds hold on a task if their mean "
+                "coverage over the runs is at least nominal, less two standard errors.",
+                f"Bounds on returns and losses are to hold in {100 * OF_RETURNS:g} % of the runs.",
+                "Taken at the end of each run, against the exact dynamics.",
+            ],
+        )
 
 
-def analyse(evidence: Evidence) -> Artefact:
-    """Coverage of both bounds of each kind, and the bound on the loss of the policy."""
-    found = cells(evidence.scale)
-    tables = [
-        coverage_table(evidence, found, kind, error) for kind in KINDS for error in ERRORS
-    ] + [loss_table(evidence, found, kind) for kind in KINDS]
-    return EXPERIMENT.artefact(
-        tables=tables,
-        notes=[
-            f"Each inferred pair has a bound with a nominal coverage of {100 * OF_PAIRS:g} %, or "
-            "none, for want of judges of its kind. Bounds hold on a task if their mean coverage "
-            "over the runs is at least nominal, less two standard errors.",
-            f"The bounds on returns and loss are to hold in {100 * OF_RETURNS:g} % of the runs.",
-            "Taken at the end of each run, against the exact dynamics.",
-        ],
-    )
-
-
-def coverage_table(evidence: Evidence, cells: list[Cell], kind: str, error: str) -> Table:
+def coverage_table(results: ResultsByCell, cells: list[Cell], kind: str, error: str) -> Table:
     """A row per task: the share of inferred pairs whose error keeps within its bound."""
     prefix, (of_all, of_unmet) = KINDS[kind], ERRORS[error]
     rows = []
     for cell in cells:
-        share, unmet = (measured(evidence, cell, prefix + name) for name in (of_all, of_unmet))
+        share, unmet = (measured(results, cell, prefix + name) for name in (of_all, of_unmet))
         rows.append(
             [
                 cell.panel,
                 f"{share.size} of {len(cell.trials)}",
-                mean(measured(evidence, cell, "inferred"), ",.0f"),
-                mean(measured(evidence, cell, f"{prefix}unbounded"), ".3f"),
+                mean(measured(results, cell, "inferred"), ",.0f"),
+                mean(measured(results, cell, f"{prefix}unbounded"), ".3f"),
                 with_error(share),
-                verdict(share, OF_PAIRS),
-                mean(measured(evidence, cell, "unmet"), ",.0f"),
-                mean(measured(evidence, cell, f"{prefix}unbounded_unmet"), ".3f"),
+                coverage_verdict(share, OF_PAIRS),
+                mean(measured(results, cell, "unmet"), ",.0f"),
+                mean(measured(results, cell, f"{prefix}unbounded_unmet"), ".3f"),
                 with_error(unmet),
-                verdict(unmet, OF_PAIRS),
+                coverage_verdict(unmet, OF_PAIRS),
             ]
         )
         if error == next(iter(ERRORS)):
-            rows[-1].append(mean(measured(evidence, cell, f"{prefix}tightness"), ".2f"))
+            rows[-1].append(mean(measured(results, cell, f"{prefix}tightness"), ".2f"))
     heads = ["task", "runs", "inferred", "no bound", "coverage", "verdict"]
     heads += ["never met", "of these no bound", "of these coverage", "of these verdict"]
     heads += ["bound / error"] if error == next(iter(ERRORS)) else []
@@ -80,22 +83,22 @@ def coverage_table(evidence: Evidence, cells: list[Cell], kind: str, error: str)
     return Table(f"The {kind} certificate on {error}", heads, rows, note)
 
 
-def loss_table(evidence: Evidence, cells: list[Cell], kind: str) -> Table:
+def loss_table(results: ResultsByCell, cells: list[Cell], kind: str) -> Table:
     """A row per task: the bound on what the policy loses, what it does lose, how often it holds."""
     prefix = KINDS[kind]
     rows = []
     for cell in cells:
         names = (f"{prefix}loss_bound", "loss", f"{prefix}loss_kept", f"{prefix}return_kept")
-        bound, loss, kept, earned = (measured(evidence, cell, name) for name in names)
+        bound, loss, kept, earned = (measured(results, cell, name) for name in names)
         rows.append(
             [
                 cell.panel,
                 mean(bound, ".3f"),
                 mean(loss, ".3f"),
                 with_error(kept),
-                verdict(kept, OF_RETURNS),
+                coverage_verdict(kept, OF_RETURNS),
                 with_error(earned),
-                verdict(earned, OF_RETURNS),
+                coverage_verdict(earned, OF_RETURNS),
             ]
         )
     heads = ["task", "bound", "loss", "loss kept", "verdict"]
@@ -104,15 +107,15 @@ def loss_table(evidence: Evidence, cells: list[Cell], kind: str) -> Table:
     return Table(f"The loss of the policy: {kind}", heads, rows, note)
 
 
-def measured(evidence: Evidence, cell: Cell, column: str) -> Floats:
+def measured(results: ResultsByCell, cell: Cell, column: str) -> Floats:
     """A column over the runs that have it: NaN is a run in which nothing was inferred."""
-    if column not in evidence.results.columns:
+    if column not in results.table.columns:
         return np.zeros(0)
-    values = evidence.values(cell, column)
+    values = results.values(cell, column)
     return values[np.isfinite(values)]
 
 
-def verdict(coverage: Floats, nominal: float) -> str:
+def coverage_verdict(coverage: Floats, nominal: float) -> str:
     """Holds, fails, or cannot be told since nothing was inferred."""
     if not coverage.size:
         return NOTHING
@@ -134,15 +137,3 @@ def with_error(values: Floats) -> str:
     """Mean ± standard error."""
     error = f" ± {standard_error(values):.3f}" if values.size > 1 else ""
     return mean(values, ".3f") + error
-
-
-EXPERIMENT = Experiment(
-    key="certificate",
-    names=("coverage",),
-    title="Study: do certificates keep their word?",
-    statement="Do bounds on inferred pairs, returns and losses hold as often as they say?",
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)

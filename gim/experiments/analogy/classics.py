@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.analogy import settings
-from gim.experiments.analogy.settings import HUGE, SMALL, Place, longer_only, newest
-from gim.experiments.analogy.shapes import compared
+from gim.experiments.analogy.gains import compared
+from gim.experiments.analogy.settings import HUGE, SMALL, AnalogyStudy, Place, longer_only, newest
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.scale import Scale
 
 PLACES = (
     Place("Synthetic", "synthetic", longer_only(SMALL)),
@@ -23,40 +21,36 @@ PLACES = (
 )
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Three agents on eight tasks."""
-    return settings.cells(PLACES, scale)
+class Classics(AnalogyStudy):
+    """The tasks that people know."""
 
+    names = ("grids", "chains")
+    place = 103
+    title = "Study: grids, chains and others"
+    statement = "Does analogy harm on tasks that have a structure of another kind?"
 
-def analyse(evidence: Evidence) -> Artefact:
-    """Curves and their totals."""
-    places = cells(evidence.scale)
-    curves, tables = compared(evidence, places, "analogy-classics", "Grids, chains and others")
-    return EXPERIMENT.artefact(
-        figures=[curves],
-        tables=tables,
-        notes=[
-            "The paper's four tasks as they are, a grid of 8x8 with horizon 20, a river of length "
-            "15 with horizon 100, and Gymnasium's FrozenLake and Taxi as they are.",
-            "The 8x8 grid has no cost of steps: with it the optimum of some starts is near 0, and "
-            "shares of it say nothing. With a shorter horizon few episodes reach the far end of "
-            "the river: at H=40 two equal agents differ by .008 (a standard error, 10,000 "
-            "episodes, 20 runs), more than the harm that is looked for; at H=100 by .002.",
-            "Taxi (S=500, A=6, H=200) has fewer episodes than the others at every scale, since a "
-            "plan costs more. Its optimum is small beside what mistakes cost, so shares of it are "
-            "far below 0 at first. It is deterministic: nothing is inferred.",
-        ],
-    )
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Three agents on eight tasks."""
+        return settings.cells(PLACES, scale)
 
-
-EXPERIMENT = Experiment(
-    key="classics",
-    names=("grids", "chains"),
-    title="Study: grids, chains and others",
-    statement="Does analogy harm on tasks that have a structure of another kind?",
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Curves and their totals."""
+        places = self.cells(results.scale)
+        curves, tables = compared(results, places, "analogy-classics", "Grids, chains and others")
+        return self.artefact(
+            figures=[curves],
+            tables=tables,
+            notes=[
+                "The paper's four tasks as they are, a grid of 8x8 with horizon 20, a river of "
+                "length 15 with horizon 100, and Gymnasium's FrozenLake and Taxi as they are.",
+                "The 8x8 grid has no cost of steps: with it the optimum of some starts is near "
+                "0, and shares of it say nothing. With a shorter horizon few episodes reach the "
+                "far end of the river: at H=40 two equal agents differ by .008 (a standard "
+                "error, 10,000 episodes, 20 runs), more than the harm that is looked for; at "
+                "H=100 by .002.",
+                "Taxi (S=500, A=6, H=200) has fewer episodes than the others at every scale, "
+                "since a plan costs more. Its optimum is small beside what mistakes cost, so "
+                "shares of it are far below 0 at first. It is deterministic: nothing is "
+                "inferred.",
+            ],
+        )

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.analogy import settings
-from gim.experiments.analogy.settings import LARGE, Place, longer_only
-from gim.experiments.analogy.shapes import compared, gain_figure
+from gim.experiments.analogy.gains import compared, gain_figure
+from gim.experiments.analogy.settings import LARGE, AnalogyStudy, Place, longer_only
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.scale import Scale
 
 RANKS = ((2, 5), (5, 8), (12, 16))  # J and K
 BLOCKS = 10
@@ -32,44 +30,38 @@ PLACES = tuple(
 )
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Three agents on eight tasks."""
-    return settings.cells(PLACES, scale)
+class Ranks(AnalogyStudy):
+    """MDPs of exactly low rank: what analogy brings as the rank grows and less is shared."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """Curves, their totals, and the gains against the rank."""
-    found = cells(evidence.scale)
-    title = "Exactly low rank, S=50 and A=40"
-    curves, tables = compared(evidence, found, "analogy-ranks", title)
-    return EXPERIMENT.artefact(
-        figures=[
-            curves,
-            gain_figure(evidence, found, "analogy-gain", "What analogy brings, by rank"),
-        ],
-        tables=tables,
-        notes=[
-            "Every dynamic matrix has rank J. Shared state: one set of J kinds of state "
-            "serves all next states; shared action: likewise for actions.",
-            f"None shared: next states lie in {BLOCKS} blocks, each with kinds of its own. "
-            "Blocks have in common only that their probabilities sum to the same: at J=2 the "
-            "state-mode unfolding still has rank 11 of 50, at J=5 rank 41.",
-            "K is 5, 8 and 16 at J 2, 5 and 12. Rewards are those of states.",
-        ],
-    )
-
-
-EXPERIMENT = Experiment(
-    key="ranks",
-    names=("rank_sweep",),
-    title="Study: low rank, shared or not",
-    statement=(
+    names = ("rank_sweep",)
+    place = 101
+    title = "Study: low rank, shared or not"
+    statement = (
         "Does analogy pay where dynamics are related, and does it stop paying, without harm, as "
         "the rank grows and as matrices of low rank share nothing?"
-    ),
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Three agents on eight tasks."""
+        return settings.cells(PLACES, scale)
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Curves, their totals, and the gains against the rank."""
+        found = self.cells(results.scale)
+        title = "Exactly low rank, S=50 and A=40"
+        curves, tables = compared(results, found, "analogy-ranks", title)
+        return self.artefact(
+            figures=[
+                curves,
+                gain_figure(results, found, "analogy-gain", "What analogy brings, by rank"),
+            ],
+            tables=tables,
+            notes=[
+                "Every dynamic matrix has rank J. Shared state: one set of J kinds of state "
+                "serves all next states; shared action: likewise for actions.",
+                f"None shared: next states lie in {BLOCKS} blocks, each with kinds of its own. "
+                "Blocks have in common only that their probabilities sum to the same: at J=2 the "
+                "state-mode unfolding still has rank 11 of 50, at J=5 rank 41.",
+                "K is 5, 8 and 16 at J 2, 5 and 12. Rewards are those of states.",
+            ],
+        )

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 
 import gymnasium
 
-from gim.experiments.paper import settings
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell
+from gim.experiments.experiment import Experiment
+from gim.experiments.scale import Scale
 
 FIRST = 2000  # of the seeds of a rehearsal, which may be looked at while agents are built
 FRESH = 2200  # of the seeds that count, which may not
@@ -24,6 +25,15 @@ AGENTS = {
 SMALL = {"smoke": 50, "quick": 1_000, "paper": 10_000, "full": 100_000}
 LARGE = SMALL | {"smoke": 10, "paper": 20_000}  # S=50, A=40
 HUGE = {"quick": 50, "paper": 500, "full": 10_000}  # Taxi: a plan of 4 ms
+
+
+class AnalogyStudy(Experiment, abstract=True):
+    """A part of the study of analogy; `place` is the order in which a reader asks.
+
+    Does it pay, does it harm, may it be trusted, and how to walk for it.
+    """
+
+    groups = ("analogy",)
 
 
 def longer_only(episodes: Mapping[str, int]) -> dict[str, int]:
@@ -45,19 +55,19 @@ class Place:
 def cells(places: Sequence[Place], scale: Scale) -> list[Cell]:
     """Every agent in every place; run k plays instance k from seed k, for all agents alike."""
     return [
-        settings.cell(
+        Cell.of(
             place.line,
             place.title,
             agent,
             place.task,
-            word,
+            spec,
             place.episodes[scale.name],
             seeds(scale),
             place.x,
         )
         for place in places
         if scale.name in place.episodes
-        for agent, word in AGENTS.items()
+        for agent, spec in AGENTS.items()
     ]
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.analogy import settings
-from gim.experiments.analogy.settings import SMALL, Place
-from gim.experiments.analogy.shapes import compared
+from gim.experiments.analogy.gains import compared
+from gim.experiments.analogy.settings import SMALL, AnalogyStudy, Place
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.scale import Scale
 
 PLACES = (
     Place("Synthetic, rewards of states", "synthetic:rewards=state", SMALL),
@@ -17,34 +15,32 @@ PLACES = (
 )
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Three agents on two tasks."""
-    return settings.cells(PLACES, scale)
+class Unrelated(AnalogyStudy):
+    """Random MDPs of full rank, where analogy must not harm."""
 
+    names = ("full_rank",)
+    place = 102
+    title = "Study: rewards of states, and full rank"
+    statement = "Does analogy harm where there is little or nothing to infer?"
 
-def analyse(evidence: Evidence) -> Artefact:
-    """Curves and their totals."""
-    places = cells(evidence.scale)
-    curves, tables = compared(evidence, places, "analogy-unrelated", "Little or nothing in common")
-    return EXPERIMENT.artefact(
-        figures=[curves],
-        tables=tables,
-        notes=[
-            "On the paper's Synthetic task the best reward at hand is nearly all there is to gain, "
-            "whatever the dynamics; rewards of states make them matter. It is near rank 2.",
-            "Full rank: ten actions that are mixtures of ten primitive ones, each a random matrix.",
-        ],
-    )
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Three agents on two tasks."""
+        return settings.cells(PLACES, scale)
 
-
-EXPERIMENT = Experiment(
-    key="unrelated",
-    names=("full_rank",),
-    title="Study: rewards of states, and full rank",
-    statement="Does analogy harm where there is little or nothing to infer?",
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-    heading="The question",
-)
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Curves and their totals."""
+        places = self.cells(results.scale)
+        curves, tables = compared(
+            results, places, "analogy-unrelated", "Little or nothing in common"
+        )
+        return self.artefact(
+            figures=[curves],
+            tables=tables,
+            notes=[
+                "On the paper's Synthetic task the best reward at hand is nearly all there is to "
+                "gain, whatever the dynamics; rewards of states make them matter. It is near "
+                "rank 2.",
+                "Full rank: ten actions that are mixtures of ten primitive ones, each a random "
+                "matrix.",
+            ],
+        )

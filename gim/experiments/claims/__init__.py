@@ -1,1 +1,1 @@
-"""The paper's claims, by subject: one file each, found by the ledger."""
+"""The paper's claims, by subject."""

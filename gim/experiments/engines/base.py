@@ -10,7 +10,8 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
-from gim.experiments.trial import Result, Trial
+from gim.experiments.result import Result
+from gim.experiments.trial import Trial
 from gim.registry import did_you_mean
 
 Answers = Generator[tuple[int, Result], None, None]

@@ -7,7 +7,8 @@ from typing import Any
 from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
-from gim.experiments.trial import Trial, build
+from gim.experiments.running import build
+from gim.experiments.trial import Trial
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
 from gim.run import prepare
@@ -35,13 +36,13 @@ def _rehearse(run: Run) -> None:
         run.pause_at(ENOUGH)
 
 
-def _kind(word: Any) -> Any:
-    """What of a word may matter to the compiler: not the numbers."""
-    if isinstance(word, int | float):
-        return type(word)
-    if isinstance(word, str) and word.endswith(".npz"):
-        return word
-    spec = parse(word) if isinstance(word, str) else word
+def _kind(given: Any) -> Any:
+    """What of a spec may matter to the compiler: not the numbers."""
+    if isinstance(given, int | float):
+        return type(given)
+    if isinstance(given, str) and given.endswith(".npz"):
+        return given
+    spec = parse(given) if isinstance(given, str) else given
     if not isinstance(spec, Spec):
         return str(spec)
     return (spec.name, *((key, _kind(value)) for key, value in spec.args.items()))

@@ -20,7 +20,8 @@ from gim.experiments.engines.base import Answers, TrialFailed, by_task, processo
 from gim.experiments.engines.compiling import compile_loops
 from gim.experiments.engines.threads import ENVIRONMENT
 from gim.experiments.engines.worker import WORKER, question, result_of, user_code
-from gim.experiments.trial import Result, Trial
+from gim.experiments.result import Result
+from gim.experiments.trial import Trial
 
 TRIES = 3  # how often a trial may end its worker before it is given up
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); \

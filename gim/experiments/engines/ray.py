@@ -21,7 +21,8 @@ from gim.experiments.engines.base import Answers, TrialFailed, by_task, processo
 from gim.experiments.engines.compiling import compile_loops
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.engines.worker import answer, load_user_code, question, result_of, user_code
-from gim.experiments.trial import Result, Trial
+from gim.experiments.result import Result
+from gim.experiments.trial import Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
 WINDOW = 500  # trials that Ray is given at a time

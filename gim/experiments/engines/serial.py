@@ -6,7 +6,8 @@ from itertools import chain
 
 from gim.experiments.engines.base import Answers, TrialFailed, by_task
 from gim.experiments.engines.threads import one_thread
-from gim.experiments.trial import Trial, run_trial
+from gim.experiments.running import run_trial
+from gim.experiments.trial import Trial
 
 
 def run(trials: list[Trial], workers: int | None = None) -> Answers:

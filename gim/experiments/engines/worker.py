@@ -20,11 +20,14 @@ from typing import Any, TextIO
 
 import numpy as np
 
-from gim.agent import agents
 from gim.envs import tasks
+from gim.experiments.code import parts_of_agent
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
-from gim.experiments.trial import Result, Trial, run_trial
+from gim.experiments.result import Result
+from gim.experiments.running import run_trial
+from gim.experiments.spec import is_file
+from gim.experiments.trial import Trial
 from gim.registry import parse
 
 WORKER = "GIM_WORKER"  # set in the environment of a worker
@@ -48,10 +51,10 @@ def main() -> None:
             print(json.dumps(answer(json.loads(lines.get()))), file=answers, flush=True)
 
 
-def answer(words: Mapping[str, Any]) -> dict[str, Any]:
+def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Run one trial; an error is an answer as well."""
     try:
-        result = run_trial(Trial(**words))
+        result = run_trial(Trial(**fields))
     except Exception as problem:  # foreign code may raise anything; the trial is told by name
         known = isinstance(problem, ValueError)
         return {"error": str(problem) if known else f"{type(problem).__name__}: {problem}"}
@@ -74,15 +77,12 @@ def question(trial: Trial) -> dict[str, Any]:
 
 def user_code(trials: list[Trial]) -> dict[str, Any]:
     """Where agents and tasks that are not gim's own come from, so that workers can find them."""
-    modules = set()
-    for registry, words in (
-        (agents, {trial.agent for trial in trials}),
-        (tasks, {trial.task for trial in trials if not trial.task.endswith(".npz")}),
-    ):
-        for name in {parse(word).name for word in words}:
-            if name in registry:
-                modules.add(registry[name].__module__)
-    modules = {name for name in modules if name.split(".")[0] != "gim"}
+    parts = {part for spec in {trial.agent for trial in trials} for part in parts_of_agent(spec)}
+    names = {parse(trial.task).name for trial in trials if not is_file(trial.task)}
+    parts |= {tasks[name] for name in names if name in tasks}
+    modules = {part if isinstance(part, str) else part.__module__ for part in parts}
+    known = {"gim", *sys.stdlib_module_names}
+    modules = {name for name in modules if name.split(".")[0] not in known}
     main = None
     if "__main__" in modules:
         modules.remove("__main__")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.figures import curves_figure
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import AUTHORS, FAIR, STRONG, Cell, Scale
-from gim.experiments.paper.shapes import curves_figure, means_table
+from gim.experiments.paper.settings import PaperArtefact
+from gim.experiments.scale import Scale
+from gim.experiments.settings import AUTHORS, FAIR, STRONG
+from gim.experiments.tables import means_table
 
 AGENTS = {
     AUTHORS: settings.SEVEN,
@@ -17,57 +18,55 @@ AGENTS = {
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Every agent on every task under every setting."""
-    return [
-        settings.cell(
-            setting,
-            settings.TITLES[task],
-            agent,
-            task,
-            settings.agent_word(setting, agent, task),
-            scale.episodes(episodes),
-            scale.seeds(),
-        )
-        for setting, agents in AGENTS.items()
-        for task, episodes in settings.EPISODES.items()
-        for agent in agents
-    ]
+class Figure1(PaperArtefact, name="fig1"):
+    """Figure 1: cumulative reward of seven agents on four tasks; and of today's strong learners."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """Curves and their totals, setting by setting."""
-    found = cells(evidence.scale)
-    return EXPERIMENT.artefact(
-        figures=[
-            curves_figure(evidence, found, setting, f"figure1-{setting}", "Cumulative reward")
-            for setting in AGENTS
-        ],
-        tables=[
-            means_table(evidence, found, setting, "score", "Mean return over the optimum")
-            for setting in AGENTS
-        ],
-        notes=[
-            "Authors' settings: m 50 / 20 / 10 / 50 on the four tasks, R_max = 1, discounted "
-            "planning (for GIM on Synthetic a one-step lookahead), completed rows clipped only. "
-            "Fair settings: m 40, rho 0.8, beta 0.2, R_max of the task, planning over the horizon.",
-            "CasinoLand has four rooms and four lever rooms, as in the published code; the paper's "
-            "text speaks of six rooms and three levers.",
-            "Run k plays instance k of the random tasks, so that all agents meet the same MDPs.",
-        ],
-    )
-
-
-EXPERIMENT = Experiment(
-    key="fig1",
-    names=("figure1",),
-    title="Figure 1: cumulative reward on four tasks",
-    statement=(
+    names = ("figure1",)
+    place = 1
+    title = "Figure 1: cumulative reward on four tasks"
+    statement = (
         "GIM gains the most on all four tasks. Q-learning, Delayed-Q and Double-Q find a good "
         "policy quickly but are sometimes trapped in local optima; RMax finds a near-optimal "
         "policy, but late."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Every agent on every task under every setting."""
+        return [
+            Cell.of(
+                setting,
+                settings.TITLES[task],
+                agent,
+                task,
+                settings.spec_under(setting, agent, task),
+                scale.episodes(episodes),
+                scale.seeds(),
+            )
+            for setting, agents in AGENTS.items()
+            for task, episodes in settings.EPISODES.items()
+            for agent in agents
+        ]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Curves and their totals, setting by setting."""
+        found = self.cells(results.scale)
+        return self.artefact(
+            figures=[
+                curves_figure(results, found, setting, f"figure1-{setting}", "Cumulative reward")
+                for setting in AGENTS
+            ],
+            tables=[
+                means_table(results, found, setting, "score", "Mean return over the optimum")
+                for setting in AGENTS
+            ],
+            notes=[
+                "Authors' settings: m 50 / 20 / 10 / 50 on the four tasks, R_max = 1, discounted "
+                "planning (for GIM on Synthetic a one-step lookahead), completed rows clipped "
+                "only. Fair settings: m 40, rho 0.8, beta 0.2, R_max of the task, planning over "
+                "the horizon.",
+                "CasinoLand has four rooms and four lever rooms, as in the published code; the "
+                "paper's text speaks of six rooms and three levers.",
+                "Run k plays instance k of the random tasks, so that all agents meet the same "
+                "MDPs.",
+            ],
+        )

@@ -2,40 +2,38 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import sweep_figure
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.figures import sweep_figure
+from gim.experiments.paper.settings import PaperArtefact
 from gim.experiments.paper.thresholds import CHOICE, threshold_cells
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 GRIDS = {"4 × 4": "gridworld", "3 × 3": "gridworld:height=3,width=3"}
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Both grids, 10 runs."""
-    return threshold_cells(scale, GRIDS, runs=10)
+class Figure10(PaperArtefact, name="fig10"):
+    """Figure 10: the known threshold m on grids of 3 x 3 and 4 x 4."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """The three measures against m, on both grids."""
-    found = cells(evidence.scale)
-    return EXPERIMENT.artefact(
-        figures=[
-            sweep_figure(evidence, found, setting, f"figure10-{setting}", "Known threshold", "m")
-            for setting in SETTINGS
-        ],
-        notes=[CHOICE, "The 3 × 3 grid has its goals at (2,2) and (3,3) as well."],
+    names = ("figure10",)
+    place = 10
+    title = "Figure 10: the known threshold m, grid worlds"
+    statement = (
+        "On grid worlds it is as on the synthetic tasks: GIM explores sooner and gains more."
     )
 
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Both grids, 10 runs."""
+        return threshold_cells(scale, GRIDS, runs=10)
 
-EXPERIMENT = Experiment(
-    key="fig10",
-    names=("figure10",),
-    title="Figure 10: the known threshold m, grid worlds",
-    statement="On grid worlds it is as on the synthetic tasks: GIM explores sooner and gains more.",
-    cells=cells,
-    analyse=analyse,
-)
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """The three measures against m, on both grids."""
+        found = self.cells(results.scale)
+        return self.artefact(
+            figures=[
+                sweep_figure(results, found, setting, f"figure10-{setting}", "Known threshold", "m")
+                for setting in SETTINGS
+            ],
+            notes=[CHOICE, "The 3 × 3 grid has its goals at (2,2) and (3,3) as well."],
+        )

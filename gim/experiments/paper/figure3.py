@@ -2,41 +2,37 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import sweep_figure
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.figures import sweep_figure
+from gim.experiments.paper.settings import PaperArtefact
 from gim.experiments.paper.thresholds import CHOICE, threshold_cells
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Rank 2 only."""
-    return threshold_cells(scale, {"rank 2": "synthetic"})
+class Figure3(PaperArtefact, name="fig3"):
+    """Figure 3: the known threshold m on the synthetic task of rank 2."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """The three measures against m."""
-    found = cells(evidence.scale)
-    return EXPERIMENT.artefact(
-        figures=[
-            sweep_figure(evidence, found, setting, f"figure3-{setting}", "Known threshold", "m")
-            for setting in SETTINGS
-        ],
-        notes=[CHOICE],
-    )
-
-
-EXPERIMENT = Experiment(
-    key="fig3",
-    names=("figure3",),
-    title="Figure 3: the known threshold m, rank 2",
-    statement=(
+    names = ("figure3",)
+    place = 3
+    title = "Figure 3: the known threshold m, rank 2"
+    statement = (
         "For the same m GIM gains more than RMax and ends its exploration sooner, with a slightly "
         "worse policy; as m grows, RMax needs many more episodes to explore, GIM is robust."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Rank 2 only."""
+        return threshold_cells(scale, {"rank 2": "synthetic"})
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """The three measures against m."""
+        found = self.cells(results.scale)
+        return self.artefact(
+            figures=[
+                sweep_figure(results, found, setting, f"figure3-{setting}", "Known threshold", "m")
+                for setting in SETTINGS
+            ],
+            notes=[CHOICE],
+        )

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache
 
 from gim.experiments.artefact import Artefact, Figure
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.paper.properties import (
     CHOICE,
     SYMBOLS,
@@ -14,47 +13,45 @@ from gim.experiments.paper.properties import (
     property_cells,
     property_figure,
 )
-from gim.experiments.paper.settings import SETTING_TITLES, SETTINGS, Cell, Scale
+from gim.experiments.paper.settings import PaperArtefact
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS, setting_title
 
 NAMES = ("rank", "mu0", "kappa")
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Three sweeps."""
-    return property_cells(scale, *NAMES)
+class Figure4(PaperArtefact, name="fig4"):
+    """Figure 4: AvgReward against rank, mu0 and kappa."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """One figure of three panels per setting."""
-    figures = []
-    for setting in SETTINGS:
-        parts = [
-            property_figure(
-                evidence, cells(evidence.scale), setting, name, "figure4", "", ("score",)
-            )
-            for name in NAMES
-        ]
-        panels = [
-            replace(panel, title=f"AvgReward by {SYMBOLS[name]}")
-            for name, part in zip(NAMES, parts, strict=True)
-            for panel in part.panels
-        ]
-        title = f"Properties of the dynamic matrices: {SETTING_TITLES[setting]}"
-        figures.append(Figure(f"figure4-{setting}", title, panels, parts[0].note))
-    return EXPERIMENT.artefact(
-        figures=figures, tables=[asked_table(evidence.scale, *NAMES)], notes=[CHOICE]
-    )
-
-
-EXPERIMENT = Experiment(
-    key="fig4",
-    names=("figure4",),
-    title="Figure 4: rank, μ₀ and κ",
-    statement=(
+    names = ("figure4",)
+    place = 4
+    title = "Figure 4: rank, μ₀ and κ"
+    statement = (
         "The average reward of GIM and RMax drops slightly as the rank grows, and is still high at "
         "full rank; GIM is ahead of RMax and does not change much with μ₀ or κ."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Three sweeps."""
+        return property_cells(scale, *NAMES)
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """One figure of three panels per setting."""
+        figures = []
+        for setting in SETTINGS:
+            parts = [
+                property_figure(
+                    results, self.cells(results.scale), setting, name, "figure4", "", ("score",)
+                )
+                for name in NAMES
+            ]
+            panels = [
+                replace(panel, title=f"AvgReward by {SYMBOLS[name]}")
+                for name, part in zip(NAMES, parts, strict=True)
+                for panel in part.panels
+            ]
+            title = f"Properties of the dynamic matrices: {setting_title(setting)}"
+            figures.append(Figure(f"figure4-{setting}", title, panels, parts[0].note))
+        return self.artefact(
+            figures=figures, tables=[asked_table(results.scale, *NAMES)], notes=[CHOICE]
+        )

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
+from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.paper.properties import (
     CHOICE,
     SYMBOLS,
@@ -13,42 +11,40 @@ from gim.experiments.paper.properties import (
     property_cells,
     property_figure,
 )
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
+from gim.experiments.paper.settings import PaperArtefact
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 NUMBERS = {"mu0": 12, "mu1": 13, "kappa": 14}
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """Three sweeps; those of mu0 and kappa are Figure 4's."""
-    return property_cells(scale, *NUMBERS)
+class Figures12to14(PaperArtefact, name="fig12to14"):
+    """Figures 12 to 14: the three measures against mu0, mu1 and kappa."""
 
+    names = ("fig12", "fig13", "fig14", "figure12", "figure13", "figure14", "figures12to14")
+    place = 12
+    title = "Figures 12 to 14: μ₀, μ₁ and κ"
+    statement = "Neither GIM's speed nor its accuracy changes much with μ₀, μ₁ or κ."
 
-def analyse(evidence: Evidence) -> Artefact:
-    """A figure per property and setting."""
-    found = cells(evidence.scale)
-    figures = [
-        property_figure(
-            evidence,
-            found,
-            setting,
-            name,
-            f"figure{number}",
-            f"Figure {number}, {SYMBOLS[name]}",
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Three sweeps; those of mu0 and kappa are Figure 4's."""
+        return property_cells(scale, *NUMBERS)
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """A figure per property and setting."""
+        found = self.cells(results.scale)
+        figures = [
+            property_figure(
+                results,
+                found,
+                setting,
+                name,
+                f"figure{number}",
+                f"Figure {number}, {SYMBOLS[name]}",
+            )
+            for name, number in NUMBERS.items()
+            for setting in SETTINGS
+        ]
+        return self.artefact(
+            figures=figures, tables=[asked_table(results.scale, *NUMBERS)], notes=[CHOICE]
         )
-        for name, number in NUMBERS.items()
-        for setting in SETTINGS
-    ]
-    return EXPERIMENT.artefact(
-        figures=figures, tables=[asked_table(evidence.scale, *NUMBERS)], notes=[CHOICE]
-    )
-
-
-EXPERIMENT = Experiment(
-    key="fig12to14",
-    names=("fig12", "fig13", "fig14", "figure12", "figure13", "figure14", "figures12to14"),
-    title="Figures 12 to 14: μ₀, μ₁ and κ",
-    statement="Neither GIM's speed nor its accuracy changes much with μ₀, μ₁ or κ.",
-    cells=cells,
-    analyse=analyse,
-)

@@ -2,55 +2,51 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import MEASURES, sweep_figure
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.figures import LABELS, sweep_figure
+from gim.experiments.paper.settings import PaperArtefact
 from gim.experiments.paper.thresholds import CHOICE, RANKS, threshold_cells
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
-NUMBERS = dict(zip(MEASURES, (7, 8, 9), strict=True))
-TITLES = dict(zip(MEASURES, ("AvgReward", "TotalEps", "PostAvgReward"), strict=True))
-
-
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """All ranks; the cells of rank 2 are those of Figure 3."""
-    tasks = {f"rank {r}": f"synthetic:rank={r}" for r in scale.grid(RANKS)}
-    return threshold_cells(scale, tasks)
+NUMBERS = dict(zip(LABELS, (7, 8, 9), strict=True))
+TITLES = dict(zip(LABELS, ("AvgReward", "TotalEps", "PostAvgReward"), strict=True))
 
 
-def analyse(evidence: Evidence) -> Artefact:
-    """A figure per measure and setting, a panel per rank."""
-    found = cells(evidence.scale)
-    return EXPERIMENT.artefact(
-        figures=[
-            sweep_figure(
-                evidence,
-                found,
-                setting,
-                f"figure{NUMBERS[measure]}-{setting}",
-                f"Figure {NUMBERS[measure]}, {TITLES[measure]}",
-                "m",
-                [measure],
-            )
-            for measure in MEASURES
-            for setting in SETTINGS
-        ],
-        notes=[CHOICE],
-    )
+class Figures7to9(PaperArtefact, name="fig7to9"):
+    """Figures 7 to 9: the three measures against m for ranks 2, 4, 6, 8 and 10."""
 
-
-EXPERIMENT = Experiment(
-    key="fig7to9",
-    names=("fig7", "fig8", "fig9", "figure7", "figure8", "figure9", "figures7to9"),
-    title="Figures 7 to 9: the known threshold m, ranks 2 to 10",
-    statement=(
+    names = ("fig7", "fig8", "fig9", "figure7", "figure8", "figure9", "figures7to9")
+    place = 7
+    title = "Figures 7 to 9: the known threshold m, ranks 2 to 10"
+    statement = (
         "A larger m gives less reward within the same episodes, but GIM's falls much more slowly "
         "than RMax's and stays above 95 % of the optimum; GIM explores in far fewer episodes; its "
         "policy is less than 1 % worse than RMax's."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """All ranks; the cells of rank 2 are those of Figure 3."""
+        tasks = {f"rank {r}": f"synthetic:rank={r}" for r in scale.grid(RANKS)}
+        return threshold_cells(scale, tasks)
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """A figure per measure and setting, a panel per rank."""
+        found = self.cells(results.scale)
+        return self.artefact(
+            figures=[
+                sweep_figure(
+                    results,
+                    found,
+                    setting,
+                    f"figure{NUMBERS[measure]}-{setting}",
+                    f"Figure {NUMBERS[measure]}, {TITLES[measure]}",
+                    "m",
+                    [measure],
+                )
+                for measure in LABELS
+                for setting in SETTINGS
+            ],
+            notes=[CHOICE],
+        )

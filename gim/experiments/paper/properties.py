@@ -13,14 +13,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gim.envs import make
 from gim.experiments.artefact import Figure, Table
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.figures import LABELS, sweep_figure
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence
-from gim.experiments.paper.settings import MODEL_BASED, SETTINGS, Cell, Scale
-from gim.experiments.paper.shapes import MEASURES, sweep_figure
+from gim.experiments.paper.settings import MODEL_BASED
 from gim.experiments.paper.thresholds import RANKS
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 from gim.experiments.spec import instance
-from gim.worlds import world_of
 
 M = 40
 LOOKED_AT = 5  # instances over which a realised value is taken
@@ -58,12 +60,12 @@ def task(sweep: Sweep, value: float) -> str:
 def property_cells(scale: Scale, *names: str) -> list[Cell]:
     """GIM and RMax at every value of these properties, under both settings."""
     return [
-        settings.cell(
+        Cell.of(
             setting,
             name,
             agent,
             task(SWEEPS[name], value),
-            settings.agent_word(setting, agent, "synthetic", M),
+            settings.spec_under(setting, agent, "synthetic", M),
             scale.episodes(settings.EPISODES["synthetic"]),
             scale.seeds(),
             x=value,
@@ -76,9 +78,9 @@ def property_cells(scale: Scale, *names: str) -> list[Cell]:
 
 
 @cache
-def realised(word: str, name: str) -> float:
+def realised(spec: str, name: str) -> float:
     """What a drawn task has of a property: the median over its matrices."""
-    return float(world_of(word).info["realised"][name]["median"])
+    return float(make(spec).info["realised"][name]["median"])
 
 
 def on_axis(name: str, scale: Scale) -> dict[float, float]:
@@ -95,17 +97,17 @@ def on_axis(name: str, scale: Scale) -> dict[float, float]:
 
 
 def property_figure(
-    evidence: Evidence,
+    results: ResultsByCell,
     cells: list[Cell],
     setting: str,
     name: str,
     stem: str,
     title: str,
-    measures: tuple[str, ...] = tuple(MEASURES),
+    measures: tuple[str, ...] = tuple(LABELS),
 ) -> Figure:
     """The measures against one property."""
     return sweep_figure(
-        evidence,
+        results,
         [cell for cell in cells if cell.panel == name],
         setting,
         f"{stem}-{setting}",
@@ -113,7 +115,7 @@ def property_figure(
         SWEEPS[name].label,
         measures,
         log_x=name == "kappa",
-        where=on_axis(name, evidence.scale),
+        where=on_axis(name, results.scale),
     )
 
 

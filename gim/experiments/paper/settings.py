@@ -1,4 +1,4 @@
-"""Who plays what: tasks, agents and scales, as all artefacts of the paper share them.
+"""Who plays what: the tasks and agents that all artefacts of the paper share.
 
 Two settings are judged side by side. "authors" is what the published code does: R_max = 1
 everywhere, a threshold m of its own for each task, discounted planning or a one-step lookahead.
@@ -8,22 +8,12 @@ of the task. Q-learning and Double-Q are the same in both, so one trial serves b
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, replace
-from typing import TypeVar
+from dataclasses import replace
 
 from gim.agents.gim import GIM
 from gim.agents.rmax import RMax
-from gim.experiments.spec import instance
-from gim.experiments.trial import Trial
-
-AUTHORS, FAIR, STRONG = "authors", "fair", "strong"
-SETTINGS = (AUTHORS, FAIR)
-SETTING_TITLES = {
-    AUTHORS: "authors' settings",
-    FAIR: "fair settings",
-    STRONG: "beside strong learners of today",
-}
+from gim.experiments.experiment import Experiment
+from gim.experiments.settings import AUTHORS
 
 GREEDY, RMAX, Q, DELAYED_Q, DOUBLE_Q = "GIM", "RMax", "Q-learning", "Delayed-Q", "Double-Q"
 OPTIMAL, RANDOM = "Optimal", "Random"
@@ -52,76 +42,23 @@ SAME = {  # under every setting
 
 COMPLETION = "als(rank=10,ridge=0.03)"  # of the paper's experiments: the text leaves it open
 
-T = TypeVar("T")
+
+class PaperArtefact(Experiment, abstract=True):
+    """A table or figure that the paper prints."""
+
+    groups = ("paper", "all")
+    heading = "The paper"
 
 
-@dataclass(frozen=True)
-class Scale:
-    """How much of the paper's work is done: its runs, its episodes, and the values of a sweep."""
+class UnshownClaim(Experiment, abstract=True):
+    """A study of something that the paper says and does not show."""
 
-    name: str
-    runs: int
-    share: float  # of the episodes
-    step: int  # through the values of a sweep
-
-    @property
-    def whole(self) -> bool:
-        """Whether it is the paper's work, not a rehearsal of it."""
-        return self.share == 1
-
-    def episodes(self, full: int) -> int:
-        """Episodes at this scale."""
-        return max(1, round(full * self.share))
-
-    def seeds(self, full: int = 20) -> range:
-        """Seeds of the runs, of which the paper makes 20 (10 for Figure 10)."""
-        return range(min(full, self.runs))
-
-    def grid(self, values: tuple[T, ...]) -> tuple[T, ...]:
-        """The values of a sweep at this scale; the last one is always among them."""
-        return values[:: -self.step][::-1]
+    groups = ("all",)
+    heading = "The paper"
 
 
-SCALES = {
-    scale.name: scale
-    for scale in (
-        Scale("smoke", runs=2, share=0.02, step=3),
-        Scale("quick", runs=5, share=0.2, step=2),
-        Scale("paper", runs=20, share=1.0, step=1),
-        Scale("full", runs=20, share=1.0, step=1),  # more only where an experiment says so
-    )
-}
-
-
-@dataclass(frozen=True)
-class Cell:
-    """The runs of one agent under one setting in one place of an artefact."""
-
-    setting: str
-    panel: str
-    agent: str
-    x: float  # where a sweep has it; 0 elsewhere
-    trials: tuple[Trial, ...]
-
-
-def cell(
-    setting: str,
-    panel: str,
-    agent: str,
-    task: str,
-    word: str,
-    episodes: int,
-    seeds: Iterable[int],
-    x: float = 0.0,
-    epsilon: float | None = None,
-) -> Cell:
-    """Run k plays instance k of the task, from seed k."""
-    trials = tuple(Trial(instance(task, k), word, episodes, k, epsilon) for k in seeds)
-    return Cell(setting, panel, agent, x, trials)
-
-
-def agent_word(setting: str, agent: str, task: str, m: int | None = None) -> str:
-    """How an agent is written under a setting.
+def spec_under(setting: str, agent: str, task: str, m: int | None = None) -> str:
+    """The spec of an agent under a setting.
 
     Args:
         setting: AUTHORS or FAIR.
@@ -130,7 +67,8 @@ def agent_word(setting: str, agent: str, task: str, m: int | None = None) -> str
         m: the known threshold of GIM and RMax; None for that of the setting.
 
     Example:
-        >>> agent_word(FAIR, "RMax", "riverswim", m=100), agent_word(AUTHORS, "RMax", "riverswim")
+        >>> from gim.experiments.settings import FAIR
+        >>> spec_under(FAIR, "RMax", "riverswim", m=100), spec_under(AUTHORS, "RMax", "riverswim")
         ('rmax:m=100', 'rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted')
     """
     if agent in SAME:

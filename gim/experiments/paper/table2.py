@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper import figure1
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import LEARNERS, SETTINGS, Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import cells_of
+from gim.experiments.paper.settings import LEARNERS, PaperArtefact
 from gim.experiments.paper.times import times_tables
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
     "Synthetic": (539.19, 694.15, 364.83, 530.47, 619.41),
@@ -18,31 +18,26 @@ PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """The five learners of Figure 1."""
-    return [c for c in figure1.cells(scale) if c.setting in SETTINGS and c.agent in LEARNERS]
+class Table2(PaperArtefact):
+    """Table 2: running times on the four tasks of Figure 1."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """Times, and where they went."""
-    return EXPERIMENT.artefact(
-        tables=times_tables(evidence, cells(evidence.scale), PRINTED),
-        notes=[
-            "The published code sums a growing list of step times in every episode; most of the "
-            "paper's seconds are that."
-        ],
-    )
-
-
-EXPERIMENT = Experiment(
-    key="table2",
-    names=(),
-    title="Table 2: running times",
-    statement=(
+    place = 1.5
+    title = "Table 2: running times"
+    statement = (
         "GIM is faster than RMax but on RiverSwim, where the one completion weighs, and "
         "comparable to the model-free learners."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """The five learners of Figure 1."""
+        return [c for c in cells_of("fig1", scale) if c.setting in SETTINGS and c.agent in LEARNERS]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Times, and where they went."""
+        return self.artefact(
+            tables=times_tables(results, self.cells(results.scale), PRINTED),
+            notes=[
+                "The published code sums a growing list of step times in every episode; most of "
+                "the paper's seconds are that."
+            ],
+        )

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.experiments.artefact import Artefact
-from gim.experiments.paper import figure2
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import LEARNERS, Cell, Scale
+from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.experiment import cells_of
+from gim.experiments.paper.settings import LEARNERS, PaperArtefact
 from gim.experiments.paper.times import times_tables
+from gim.experiments.scale import Scale
 
 PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
     "S=20, A=10": (2165, 2410, 1386, 2244, 2465),
@@ -18,25 +17,20 @@ PRINTED = {  # seconds: GIM, RMax, Q-learning, Delayed-Q, Double-Q
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """The five learners of Figure 2."""
-    return [c for c in figure2.cells(scale) if c.agent in LEARNERS]
+class Table3(PaperArtefact):
+    """Table 3: running times on synthetic tasks of growing size."""
 
-
-def analyse(evidence: Evidence) -> Artefact:
-    """Times, and where they went."""
-    return EXPERIMENT.artefact(tables=times_tables(evidence, cells(evidence.scale), PRINTED))
-
-
-EXPERIMENT = Experiment(
-    key="table3",
-    names=(),
-    title="Table 3: running times in larger environments",
-    statement=(
+    place = 2.5
+    title = "Table 3: running times in larger environments"
+    statement = (
         "From S=20 to S=50 RMax takes eight times as long, GIM about the same; GIM is much faster "
         "than RMax and Double-Q."
-    ),
-    cells=cells,
-    analyse=analyse,
-)
+    )
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """The five learners of Figure 2."""
+        return [c for c in cells_of("fig2", scale) if c.agent in LEARNERS]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Times, and where they went."""
+        return self.artefact(tables=times_tables(results, self.cells(results.scale), PRINTED))

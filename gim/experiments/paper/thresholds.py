@@ -6,8 +6,11 @@ Figure 1.
 
 from __future__ import annotations
 
+from gim.experiments.cells import Cell
 from gim.experiments.paper import settings
-from gim.experiments.paper.settings import MODEL_BASED, SETTINGS, Cell, Scale
+from gim.experiments.paper.settings import MODEL_BASED
+from gim.experiments.scale import Scale
+from gim.experiments.settings import SETTINGS
 
 M = (10, 20, 40, 60, 80, 100, 150, 200)
 RANKS = (2, 4, 6, 8, 10)
@@ -20,14 +23,14 @@ CHOICE = (
 def threshold_cells(
     scale: Scale, tasks: dict[str, str], runs: int = 20, grid: tuple[int, ...] = M
 ) -> list[Cell]:
-    """GIM and RMax on tasks (word by panel) for every m, under both settings."""
+    """GIM and RMax on tasks (specs by panel) for every m, under both settings."""
     return [
-        settings.cell(
+        Cell.of(
             setting,
             panel,
             agent,
             task,
-            settings.agent_word(setting, agent, name, m),
+            settings.spec_under(setting, agent, name, m),
             scale.episodes(settings.EPISODES[name]),
             scale.seeds(runs),
             x=float(m),

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from gim.experiments.artefact import Table
-from gim.experiments.paper.base import Evidence, pick
-from gim.experiments.paper.settings import LEARNERS, SETTING_TITLES, SETTINGS, Cell
-from gim.experiments.paper.shapes import estimate_of, spoken
+from gim.experiments.cells import Cell, ResultsByCell, pick
+from gim.experiments.paper.settings import LEARNERS
+from gim.experiments.settings import SETTINGS, setting_title
+from gim.experiments.tables import estimate_of, spoken
 
 PARTS = ("interacting", "completing", "planning", "thinking")
 
 
 def times_tables(
-    evidence: Evidence, cells: Sequence[Cell], printed: Mapping[str, Sequence[float]]
+    results: ResultsByCell, cells: Sequence[Cell], printed: Mapping[str, Sequence[float]]
 ) -> list[Table]:
     """Mean milliseconds of a run, a table per setting; where they went; and the paper's seconds."""
     tables = []
@@ -26,12 +27,12 @@ def times_tables(
             rows.append(
                 [
                     panel,
-                    *(spoken(estimate_of(milliseconds(evidence, c)), 1) for c in found.values()),
+                    *(spoken(estimate_of(milliseconds(results, c)), 1) for c in found.values()),
                 ]
             )
         tables.append(
             Table(
-                f"Milliseconds of a run: {SETTING_TITLES[setting]}",
+                f"Milliseconds of a run: {setting_title(setting)}",
                 ["task", *LEARNERS],
                 rows,
                 "Mean ± half of the 95 % interval; compiling and building the MDP are left out. "
@@ -39,8 +40,8 @@ def times_tables(
             )
         )
     rows = [
-        [panel, SETTING_TITLES[setting], agent]
-        + [_share(evidence, pick(cells, setting, panel, agent)[0], part) for part in PARTS]
+        [panel, setting_title(setting), agent]
+        + [_share(results, pick(cells, setting, panel, agent)[0], part) for part in PARTS]
         for setting in SETTINGS
         for panel in printed
         for agent in LEARNERS[:2]
@@ -53,10 +54,10 @@ def times_tables(
     return tables
 
 
-def milliseconds(evidence: Evidence, cell: Cell) -> np.ndarray:
+def milliseconds(results: ResultsByCell, cell: Cell) -> np.ndarray:
     """Time of each run, without compiling."""
-    return 1000 * evidence.values(cell, "seconds_total")
+    return 1000 * results.values(cell, "seconds_total")
 
 
-def _share(evidence: Evidence, cell: Cell, part: str) -> str:
-    return f"{1000 * evidence.values(cell, f'seconds_{part}').mean():.1f}"
+def _share(results: ResultsByCell, cell: Cell, part: str) -> str:
+    return f"{1000 * results.values(cell, f'seconds_{part}').mean():.1f}"

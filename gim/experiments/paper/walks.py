@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from gim.agents.gim import GIM
 from gim.experiments.artefact import Artefact
+from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.paper import settings
-from gim.experiments.paper.base import Evidence, Experiment
-from gim.experiments.paper.settings import FAIR, Cell, Scale
-from gim.experiments.paper.shapes import finished_table
+from gim.experiments.paper.settings import UnshownClaim
+from gim.experiments.scale import Scale
+from gim.experiments.settings import FAIR
+from gim.experiments.tables import finished_table
 
 WALKS = {
     "curious (Alg. 1)": "curious",
@@ -20,38 +20,32 @@ WALKS = {
 }
 
 
-@cache
-def cells(scale: Scale) -> list[Cell]:
-    """GIM with every walk on every task; all else as in the paper."""
-    return [
-        settings.cell(
-            FAIR,
-            settings.TITLES[task],
-            name,
-            task,
-            str(GIM.paper(exploration=walk, completion=settings.COMPLETION)),
-            scale.episodes(episodes),
-            scale.seeds(),
+class Walks(UnshownClaim):
+    """A claim without a figure: curious walking needs fewer steps until enough is known."""
+
+    place = 53
+    title = "Study: walks against each other"
+    statement = "Curious walking needs fewer steps than existing methods (Section 1, not shown)."
+
+    def cells(self, scale: Scale) -> list[Cell]:
+        """GIM with every walk on every task; all else as in the paper."""
+        return [
+            Cell.of(
+                FAIR,
+                settings.TITLES[task],
+                name,
+                task,
+                str(GIM.paper(exploration=walk, completion=settings.COMPLETION)),
+                scale.episodes(episodes),
+                scale.seeds(),
+            )
+            for task, episodes in settings.EPISODES.items()
+            for name, walk in WALKS.items()
+        ]
+
+    def analyse(self, results: ResultsByCell) -> Artefact:
+        """Episodes until rho*S*A pairs are known."""
+        return self.artefact(
+            tables=[finished_table(results, self.cells(results.scale), FAIR)],
+            notes=["GIM with m 40, ρ 0.8, β 0.2; a walk that plans does so on top of its steps."],
         )
-        for task, episodes in settings.EPISODES.items()
-        for name, walk in WALKS.items()
-    ]
-
-
-def analyse(evidence: Evidence) -> Artefact:
-    """Episodes until rho*S*A pairs are known."""
-    return EXPERIMENT.artefact(
-        tables=[finished_table(evidence, cells(evidence.scale), FAIR)],
-        notes=["GIM with m 40, ρ 0.8, β 0.2; a walk that plans does so on top of its steps."],
-    )
-
-
-EXPERIMENT = Experiment(
-    key="walks",
-    names=(),
-    title="Study: walks against each other",
-    statement="Curious walking needs fewer steps than existing methods (Section 1, not shown).",
-    cells=cells,
-    analyse=analyse,
-    paper=False,
-)

@@ -11,13 +11,14 @@ from importlib import resources
 from typing import Any
 
 from gim.experiments.artefact import Artefact, Figure, Table
-from gim.experiments.ledger import VERDICTS, Entry, Finding
-from gim.experiments.paper.base import distinct
-from gim.experiments.paper.graphs import NODE
-from gim.experiments.paper.settings import SCALES, SETTING_TITLES
+from gim.experiments.cells import distinct
+from gim.experiments.graphs import NODE
+from gim.experiments.ledger import VERDICTS, Entry, Judgement, settings_of
 from gim.experiments.report.style import GREY, looks
-from gim.experiments.report.text import REHEARSAL, short_title
+from gim.experiments.report.text import REHEARSAL, short_title, verdict_under
 from gim.experiments.reproduction import Findings, Made
+from gim.experiments.scale import SCALES
+from gim.experiments.settings import setting_title
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
 PARTS = {True: "yes", False: "no", None: "untold"}
@@ -62,11 +63,12 @@ def _head(findings: Findings) -> str:
     about = f"Scale {findings.scale}." if findings.scale else ""
     made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
     took = f" in {_spell(findings.seconds)}" if findings.seconds else ""
+    remarks = "".join(f"<p><strong>{escape(each)}.</strong></p>\n" for each in findings.remarks)
     ledger = '<a href="#ledger">Ledger</a>' if findings.entries else ""
     return f"""<header>
 <h1>{escape(findings.title)}</h1>
 <p>{escape(about)} Made by <code>{escape(findings.command)}</code>{took}, with {escape(made)}.</p>
-<nav aria-label="Artefacts">{ledger}{links}</nav>
+{remarks}<nav aria-label="Artefacts">{ledger}{links}</nav>
 </header>"""
 
 
@@ -82,17 +84,17 @@ def _ledger(findings: Findings) -> str:
     warning = (
         "" if SCALES[findings.scale].whole else f"<p><strong>{escape(REHEARSAL)}</strong></p>\n"
     )
-    settings = list(entries[0].findings)
+    settings = settings_of(entries)
     counts = "".join(
-        f"<li>{escape(SETTING_TITLES[setting].capitalize())}: {_counts(entries, setting)}</li>"
+        f"<li>{escape(setting_title(setting).capitalize())}: {_counts(entries, setting)}</li>"
         for setting in settings
     )
-    heads = "".join(f"<th>{escape(SETTING_TITLES[setting])}</th>" for setting in settings)
-    rows = "\n".join(_entry(entry) for entry in entries)
+    heads = "".join(f"<th>{escape(setting_title(setting))}</th>" for setting in settings)
+    rows = "\n".join(_entry(entry, settings) for entry in entries)
     return f"""<section id="ledger">
 <h2>The ledger of claims</h2>
-<p>Each statement of the paper about its experiments, checked by code on these results, twice: with
-the settings of the authors' published code, and with fair ones.</p>
+<p>Each statement about the experiments, checked by code on these results; those of the paper twice:
+with the settings of the authors' published code, and with fair ones.</p>
 {warning}<ul class="counts">{counts}</ul>
 <table>
 <thead><tr><th>claim</th><th>where</th>{heads}</tr></thead>
@@ -104,7 +106,7 @@ the settings of the authors' published code, and with fair ones.</p>
 
 
 def _counts(entries: list[Entry], setting: str) -> str:
-    found = [entry.findings[setting].verdict for entry in entries]
+    found = [verdict_under(entry, setting) for entry in entries]
     return " ".join(
         f"{_pill(verdict, f'{found.count(verdict)} × {verdict}')}"
         for verdict in VERDICTS
@@ -112,10 +114,10 @@ def _counts(entries: list[Entry], setting: str) -> str:
     )
 
 
-def _entry(entry: Entry) -> str:
+def _entry(entry: Entry, settings: list[str]) -> str:
     cells = "".join(
-        f'<td data-label="{escape(SETTING_TITLES[setting])}">{_finding(finding)}</td>'
-        for setting, finding in entry.findings.items()
+        f'<td data-label="{escape(setting_title(setting))}">{_judgement(judgement)}</td>'
+        for setting, judgement in ((each, entry.judgements.get(each)) for each in settings)
     )
     return (
         f'<tr><td>{escape(entry.statement)}<br><span class="soft">{escape(entry.rule)}</span></td>'
@@ -123,13 +125,15 @@ def _entry(entry: Entry) -> str:
     )
 
 
-def _finding(finding: Finding) -> str:
+def _judgement(judgement: Judgement | None) -> str:
+    if judgement is None:
+        return ""
     parts = "".join(
         f'<li class="{PARTS[part.holds]}">{escape(part.what)}: {escape(part.numbers)}</li>'
-        for part in finding.parts
+        for part in judgement.parts
     )
     return (
-        f"{_pill(finding.verdict)}<details><summary>{escape(finding.summary)}</summary>"
+        f"{_pill(judgement.verdict)}<details><summary>{escape(judgement.summary)}</summary>"
         f"<ul>{parts}</ul></details>"
     )
 

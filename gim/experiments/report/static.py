@@ -9,8 +9,8 @@ import numpy as np
 
 from gim import plot
 from gim.experiments.artefact import Artefact, Figure, Panel, Series
-from gim.experiments.paper.base import distinct
-from gim.experiments.paper.graphs import NODE
+from gim.experiments.cells import distinct
+from gim.experiments.graphs import NODE
 from gim.experiments.report.style import Look, looks
 from gim.terminal import count
 

@@ -5,16 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.paper.shapes import POINTS, estimate_of, spoken
+from gim.experiments.figures import POINTS
 from gim.experiments.reproduction import Findings, versions
+from gim.experiments.results import Results
 from gim.experiments.statistics import curve_band
-from gim.experiments.table import Results
+from gim.experiments.tables import estimate_of, spoken
 
 COLUMNS = {"score": "score", "mean_return": "mean return", "final_score": "last policy"}
 
 
 def study_findings(results: Results, command: str) -> Findings:
-    """An artefact per world, in the order of the words."""
+    """An artefact per world, in the order of their specs."""
     if not len(results):
         raise ValueError("there are no trials to report on")
     found = sorted(results.groups("world", "episodes"), key=lambda group: group[0])

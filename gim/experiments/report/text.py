@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gim.experiments.artefact import Artefact
-from gim.experiments.ledger import Entry
-from gim.experiments.paper.settings import SETTING_TITLES
+from gim.experiments.ledger import Entry, settings_of
+from gim.experiments.settings import setting_title
 from gim.terminal import table
 
 REHEARSAL = (
@@ -22,34 +22,39 @@ def short_title(artefact: Artefact) -> str:
     return rest if first == "Study" else first
 
 
+def verdict_under(entry: Entry, setting: str) -> str:
+    """The verdict of a claim under a setting, or nothing where it was not judged under that."""
+    return entry.judgements[setting].verdict if setting in entry.judgements else ""
+
+
 def ledger_lines(entries: Sequence[Entry]) -> str:
     """A line per claim, for the terminal."""
-    settings = list(entries[0].findings)
+    settings = settings_of(entries)
     rows = [
-        [*(entry.findings[s].verdict for s in settings), f"{entry.statement} ({entry.source})"]
+        [*(verdict_under(entry, s) for s in settings), f"{entry.statement} ({entry.source})"]
         for entry in entries
     ]
-    heads = [*(SETTING_TITLES[s] for s in settings), "claim"]
+    heads = [*(setting_title(s) for s in settings), "claim"]
     return table(rows, heads, align="<" * len(heads))
 
 
 def ledger_markdown(entries: Sequence[Entry], in_full: bool = True) -> str:
     """A table of verdicts, and below it every claim with its numbers."""
-    settings = list(entries[0].findings)
-    titles = [SETTING_TITLES[setting] for setting in settings]
+    settings = settings_of(entries)
+    titles = [setting_title(setting) for setting in settings]
     lines = [
         f"| claim | where | {' | '.join(titles)} |",
         f"| --- | --- | {' | '.join('---' for _ in titles)} |",
     ]
     for entry in entries:
-        verdicts = " | ".join(entry.findings[setting].verdict for setting in settings)
+        verdicts = " | ".join(verdict_under(entry, setting) for setting in settings)
         lines.append(f"| {entry.statement} | {entry.source} | {verdicts} |")
     if not in_full:
         return "\n".join(lines) + "\n"
     for entry in entries:
         lines += ["", f"### {entry.statement}", "", f"{entry.source}. {entry.rule}"]
-        for setting, title in zip(settings, titles, strict=True):
-            finding = entry.findings[setting]
-            lines += ["", f"{title.capitalize()}: **{finding.verdict}**", ""]
-            lines += [f"- {MARKS[p.holds]} {p.what}: {p.numbers}" for p in finding.parts]
+        for setting, judgement in entry.judgements.items():
+            title = setting_title(setting).capitalize() or "Verdict"
+            lines += ["", f"{title}: **{judgement.verdict}**", ""]
+            lines += [f"- {MARKS[p.holds]} {p.what}: {p.numbers}" for p in judgement.parts]
     return "\n".join(lines) + "\n"

@@ -8,7 +8,8 @@ need not know how good it is. To add one, write one file in this package::
         def fit(self, data):
             return Rows(data, lambda pairs: np.full((pairs.size, data.S), 1 / data.S))
 
-A held-out pair leaves no trace: it has n = 0 and an empty row in the data.
+A held-out pair leaves no trace: it has n = 0 and an empty row in the data. One in a package of your
+own is found as well (docs/extending.md); `gim.testing.check_candidate` checks it.
 """
 
 from __future__ import annotations
@@ -21,11 +22,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import snake
 from gim.inference.candidates.data import Data
 from gim.model.projection import project_simplex
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -38,6 +37,8 @@ FAMILIES = ("marginal", "means", "matrices", "all")
 
 class Fitted:
     """A candidate that has seen its data."""
+
+    shifts: tuple[Any, ...] = ()  # after-states of ordinal actions that were found
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """Distributions of the next state of these pairs s*A + a, [pairs, S]; empty: no opinion."""
@@ -68,14 +69,11 @@ class Rows(Fitted):
 
 
 @dataclass(frozen=True)
-class Candidate(Params):
+class Candidate(Registered, registry=candidates):
     """Base of all candidates: the fields are the parameters, `fit` takes the data."""
 
     family: ClassVar[str] = "all"
-
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        candidates.add(name or snake(cls.__name__), cls)
+    leaves_one_out: ClassVar[bool] = False  # whether what it fits has `apart`
 
     @classmethod
     def suited(cls, data: Data) -> list[Candidate]:
@@ -85,9 +83,6 @@ class Candidate(Params):
     def fit(self, data: Data) -> Fitted:
         """Learn from the counts of some pairs."""
         raise TypeError(f"{type(self).__name__} must define fit(data)")
-
-    def __str__(self) -> str:
-        return candidates.write(self)
 
 
 def suited(data: Data, family: str = "all") -> list[Candidate]:

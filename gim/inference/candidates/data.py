@@ -25,7 +25,8 @@ class Data:
         n: [S, A] visits; 0 for pairs that are held out, whatever N says of them.
         available: [S, A] pairs that can be played.
         ridge: visits that shrinkage is worth before the data say how much they want.
-        facts: what else is known of the world; kept for candidates that use it.
+        facts: what else is known of the world (`gim.inference.base.Frame`).
+        paid, paid2: sums of rewards and of their squares, aligned with a CSR `N`, or None.
     """
 
     def __init__(
@@ -35,6 +36,8 @@ class Data:
         available: NDArray[np.bool_],
         ridge: float = 2.0,
         facts: Any = None,
+        paid: Any = None,
+        paid2: Any = None,
     ) -> None:
         self.n = np.where(available, n, 0.0)  # [S, A]
         self.available, self.ridge, self.facts = available, ridge, facts
@@ -49,14 +52,18 @@ class Data:
             kept = np.repeat(self.n.ravel() > 0, np.diff(N.indptr))
             sizes = np.where(self.n.ravel() > 0, np.diff(N.indptr), 0)
             parts = N.data[kept], N.indices[kept], np.append(0, np.cumsum(sizes))
+            paid = None if paid is None else paid[kept]
+            paid2 = None if paid2 is None else paid2[kept]
         else:
             parts = nonzeros(np.ascontiguousarray(N), self.n)
+        self.paid, self.paid2 = paid, paid2  # [nnz] aligned with `rows`
         self.rows = sparse.csr_array(parts, shape=(S * A, S))  # visits by next state
 
     def without(self, out: NDArray[np.bool_]) -> Data:
         """The same without the pairs of a mask [S, A]."""
         n = np.where(out, 0.0, self.n)
-        return Data(self.rows, n, self.available, self.ridge, self.facts)
+        more = (self.ridge, self.facts, self.paid, self.paid2)
+        return Data(self.rows, n, self.available, *more)
 
     @cached_property
     def total(self) -> Floats:

@@ -8,5 +8,6 @@ from gim.inference.certificate.certificate import (
     certified,
     certify,
 )
+from gim.inference.certificate.facts import facts_of
 
-__all__ = ["Certificate", "Coverage", "Learned", "certifiable", "certified", "certify"]
+__all__ = ["Certificate", "Coverage", "Learned", "certifiable", "certified", "certify", "facts_of"]

@@ -20,7 +20,7 @@ import numpy as np
 from gim.agent import Task
 from gim.inference.belief import Belief
 from gim.inference.certificate.credible import credible
-from gim.inference.certificate.facts import Bools, Floats, Ints, facts_of
+from gim.inference.certificate.facts import Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
@@ -32,7 +32,11 @@ ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 
 
 class Learned(Protocol):
-    """What can be certified, besides runs: a belief and the task that it is about."""
+    """What can be certified, besides runs: a belief and the task that it is about.
+
+    If it has a `policy` of its own, in any form that an MDP takes, that is certified instead of the
+    plan on the belief; if it has a `start` [S], episodes begin there.
+    """
 
     @property
     def belief(self) -> Belief:
@@ -65,7 +69,7 @@ class Certificate:
         kind: "credible" or "guaranteed".
         share: the probability with which each statement on returns holds, and the share of the
             inferred pairs for which each kind of bound does.
-        policy: [H, S] the plan on what was learned.
+        policy: [H, S] the plan on what was learned (or what policy was to be certified).
         model: what was learned, p~.
         V: [H + 1, S] the values that the model's plan expects.
         inferred: [S, A] pairs met no more often than their prediction is worth.
@@ -84,7 +88,7 @@ class Certificate:
 
     kind: str
     share: float
-    policy: Ints
+    policy: Any
     model: LearnedModel
     V: Floats
     inferred: Bools
@@ -198,10 +202,10 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
         )
     if task.prior is not None and not getattr(getattr(agent, "infer", None), "reuses", False):
         raise ValueError(f"{agent} counts the visits of its prior as its own: no certificate")
-    limits = _limits(run)
-    rewards = reward_range(task, *limits)
+    own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start")}
+    facts = facts_of(belief, task, reward_range(task, *_limits(run)), **own)
     seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
-    return certified(belief, task, rewards, float(share), kind, np.random.default_rng(seed))
+    return certified(facts, float(share), kind, np.random.default_rng(seed))
 
 
 def certifiable(run: Any) -> bool:
@@ -224,20 +228,12 @@ def _limits(run: Any) -> tuple[float | None, float | None]:
     return getattr(agent, "r_min", None), getattr(agent, "r_max", None)
 
 
-def certified(
-    belief: Belief,
-    task: Task,
-    rewards: tuple[float, float],
-    share: float,
-    kind: str,
-    rng: np.random.Generator,
-) -> Certificate:
-    """The same of a belief; `rewards` is the range of r(s,a)."""
-    facts = facts_of(belief, task, rewards)
+def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -> Certificate:
+    """The same of what `facts_of` makes of a belief."""
     found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
     unbounded = facts.inferred & found.silent
     span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
-    expected = float(facts.model.start @ facts.V[0])
+    expected, H = facts.expected, len(facts.V) - 1
     return Certificate(
         kind=kind,
         share=share,
@@ -245,7 +241,7 @@ def certified(
         model=facts.model,
         V=facts.V,
         inferred=facts.inferred,
-        unmet=facts.inferred & (belief.counts.n == 0),
+        unmet=facts.inferred & (facts.belief.counts.n == 0),
         unbounded=unbounded,
         judged=facts.judges.pairs.size,
         value=np.where(unbounded, span, np.minimum(found.value, span)) * facts.playable,
@@ -255,7 +251,7 @@ def certified(
         upper=found.best,
         earns=found.earns,
         loss=found.loss,
-        trivial=expected + float(most_to_come(task.H, -rewards[0])[0]),
+        trivial=expected + float(most_to_come(H, -facts.frame.reward_range[0])[0]),
     )
 
 

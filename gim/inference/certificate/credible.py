@@ -35,10 +35,10 @@ def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
     value, l1 = pair_bounds(facts, found, share, rng)
     best, played, earned = returns_in_models(
         tuple(found.along),
-        tuple(payments(facts, everyone if said is None else said.unlike)),
+        tuple(payments(facts, found.along, everyone if said is None else said.unlike)),
         facts.playable,
         chance_of_end(facts.belief),
-        facts.policy,
+        facts.chances,
         facts.model.start,
         rng,
     ).T

@@ -42,14 +42,17 @@ class Rows(NamedTuple):
 
 
 class Rewards(NamedTuple):
-    """What is believed of r(s,a): normal, or decided by the next state, or anything in a range."""
+    """What is believed of r(s,a): normal, or anything in a range.
+
+    Where rewards are kept by next state the part of each successor that was met or is predicted is
+    p(s'|s,a) times what it pays, and only the rest pays the mean.
+    """
 
     mean: Floats  # [2, S*A] if what is predicted of it does not hold, and if it does
-    sd: Floats  # [2, S*A]
+    sd: Floats  # [2, S*A] of the noise
     holds: Floats  # [S*A] the probability that it does
     free: Floats  # [S*A] the chance that it may be anything
-    by_next: Floats  # [S] what each next state pays, or size 0 if that does not decide
-    strange: NDArray[np.bool_]  # [S] next states of which that is not known
+    by_next: Floats  # [2, nnz] what each successor pays, in either case; or [2, 0]
     low: float
     high: float
 
@@ -78,8 +81,13 @@ def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> An
 
 
 @hot
-def draw_row(rows: Any, i: int, n0: float, S: int, p: Any, t: Any, begin: int, rng: Any) -> int:
-    """Draw p(.|s,a) of pair i into p from `begin` on, over the states t; gives where it ends."""
+def draw_row(
+    rows: Any, i: int, n0: float, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
+) -> int:
+    """Draw p(.|s,a) of pair i into p from `begin` on, over the states t; gives where it ends.
+
+    `places` are those of the states among all that were met or are predicted, -1 for the rest.
+    """
     first, next, n, q, leak, holds, _, c = rows
     held = rng.random() < holds[i]
     free = n0 * leak[i] if held else c
@@ -88,14 +96,14 @@ def draw_row(rows: Any, i: int, n0: float, S: int, p: Any, t: Any, begin: int, r
         alpha = n[j] + (n0 * (1.0 - leak[i]) * q[j] if held else 0.0)
         if alpha > 0.0:  # gamma variables over their sum are Dirichlet
             p[end] = max(TINY, gamma(alpha, rng))
-            t[end] = next[j]
+            t[end], places[end] = next[j], j
             total += p[end]
             end += 1
     if free > 0.0 or end == begin:
         atoms = min(REST, S)
         for k in range(atoms):
-            t[end] = k if atoms == S else int(rng.random() * S)
-            p[end] = max(TINY, gamma(max(free, TINY) / atoms, rng)) if free > 0.0 else 1.0
+            t[end], places[end] = k if atoms == S else int(rng.random() * S), -1
+            p[end] = max(TINY, gamma(free / atoms, rng)) if free > 0.0 else 1.0
             total += p[end]
             end += 1
     for j in range(begin, end):
@@ -104,13 +112,18 @@ def draw_row(rows: Any, i: int, n0: float, S: int, p: Any, t: Any, begin: int, r
 
 
 @hot
-def draw_reward(rewards: Any, i: int, rng: Any) -> float:
-    """Draw r(s,a) of pair i, where the next state does not decide it."""
-    mean, sd, holds, free, _, _, low, high = rewards
+def draw_reward(rewards: Any, i: int, p: Any, places: Any, begin: int, end: int, rng: Any) -> float:
+    """Draw r(s,a) of pair i, whose row was drawn into p from `begin` to `end`."""
+    mean, sd, holds, free, by_next, low, high = rewards
     if free[i] > 0.0 and rng.random() < free[i]:
         return low + (high - low) * rng.random()
     held = int(holds[i] >= 1.0 or rng.random() < holds[i])
-    return mean[held, i] + sd[held, i] * rng.standard_normal()
+    r = mean[held, i]
+    if by_next.shape[1] > 0:
+        r = 0.0
+        for j in range(begin, end):
+            r += p[j] * (mean[held, i] if places[j] < 0 else by_next[held, places[j]])
+    return r + sd[held, i] * rng.standard_normal()
 
 
 @hot
@@ -135,22 +148,19 @@ def returns_in_models(
         rows, rewards: what is believed.
         playable: [S, A] pairs that can be played.
         end: [S] chance that a state ends the episode and pays nothing: 1 if it is known to.
-        policy: [H, S].
+        policy: [H, S, A] the probabilities with which it plays.
         start: [S] where episodes begin.
         rng: the one source of randomness.
     """
     models, (S, A), H = rows[6].shape[0], playable.shape, len(policy)
-    _, _, _, free, by_next, strange, low, high = rewards
+    low, high = rewards[5], rewards[6]
     room = rows[1].size + S * A * min(REST, S)
-    p, t, paid = np.empty(room), np.empty(room, np.int64), by_next.copy()
+    p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     first, over = np.zeros(S * A + 1, np.int64), np.zeros(S, np.bool_)
     drawn, r = np.zeros((2, S * A))
     v, new = np.zeros((3, S)), np.zeros((3, S))
     found = np.zeros((models, 3))
     for m in range(models):
-        for s in range(paid.size):
-            if strange[s]:
-                paid[s] = low + (high - low) * rng.random()
         for s in range(S):
             over[s] = end[s] > 0.0 and rng.random() < end[s]
             for a in range(A):
@@ -158,12 +168,9 @@ def returns_in_models(
                 first[i + 1] = first[i]
                 if not playable[s, a] or over[s]:
                     continue
-                first[i + 1] = draw_row(rows, i, rows[6][m, i], S, p, t, first[i], rng)
-                if paid.size == 0 or (free[i] > 0.0 and rng.random() < free[i]):
-                    drawn[i] = draw_reward(rewards, i, rng)
-                else:
-                    drawn[i] = 0.0
-                    drawn[i] = backed_up(drawn, p, t, first, i, paid)
+                end_i = draw_row(rows, i, rows[6][m, i], S, p, t, places, first[i], rng)
+                drawn[i] = draw_reward(rewards, i, p, places, first[i], end_i, rng)
+                first[i + 1] = end_i
                 r[i] = min(high, max(low, drawn[i]))
         v[:] = 0.0
         for h in range(H - 1, -1, -1):
@@ -173,11 +180,12 @@ def returns_in_models(
                     continue
                 new[0, s] = -np.inf
                 for a in range(A):
+                    i, chance = s * A + a, policy[h, s, a]
                     if playable[s, a]:
-                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, s * A + a, v[0]))
-                i = s * A + policy[h, s]
-                new[1, s] = backed_up(r, p, t, first, i, v[1])
-                new[2, s] = backed_up(drawn, p, t, first, i, v[2])
+                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, i, v[0]))
+                    if chance > 0.0:
+                        new[1, s] += chance * backed_up(r, p, t, first, i, v[1])
+                        new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2])
             v[:] = new
         for s in range(S):
             for k in range(3):
@@ -203,12 +211,13 @@ def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: 
     models, S, M = rows[6].shape[0], F.shape[0], F.shape[1]
     data, columns, starts = model
     room = min(REST, S) + S
-    p, t, row = np.empty(room), np.empty(room, np.int64), np.zeros(S)
+    p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
+    row = np.zeros(S)
     values, l1 = np.zeros((models, pairs.size, M)), np.zeros((models, pairs.size))
     for b in range(pairs.size):
         i = pairs[b]
         for m in range(models):
-            end = draw_row(rows, i, rows[6][m, i], S, p, t, 0, rng)
+            end = draw_row(rows, i, rows[6][m, i], S, p, t, places, 0, rng)
             for f in range(M):
                 values[m, b, f] = -here[b, f]
             for j in range(end):

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Task
+from gim.deploy import plan_of
 from gim.inference.base import Frame
 from gim.inference.belief import Belief, believed_model
 from gim.inference.certificate.judges import Judges
 from gim.model.learned import LearnedModel
-from gim.planning import backward_induction
-from gim.policies import Model
+from gim.planning.checks import checked_policy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -26,7 +26,8 @@ class Facts(NamedTuple):
     belief: Belief
     frame: Frame  # available pairs, states seen to end an episode, the range of r(s,a)
     model: LearnedModel  # the belief's mean, p~
-    policy: Ints  # [H, S] its plan
+    policy: Any  # [H, S] its plan, or whatever policy is certified
+    expected: float  # what it expects to earn
     V: Floats  # [H + 1, S] what the plan expects; the last row is 0
     playable: Bools  # [S, A] available pairs of states that do not end an episode
     inferred: Bools  # [S, A] those met no more often than their prediction is worth
@@ -36,6 +37,14 @@ class Facts(NamedTuple):
     def F(self) -> Floats:
         """The values that errors matter for, by next state, [S, H - 1]."""
         return np.ascontiguousarray(self.V[1:-1].T)
+
+    @property
+    def chances(self) -> Floats:
+        """The probabilities with which the policy plays, [H, S, A]."""
+        S, A = self.playable.shape
+        policy = self.policy
+        chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
+        return np.ascontiguousarray(np.broadcast_to(chances, (len(self.V) - 1, S, A)))
 
 
 class Bounds(NamedTuple):
@@ -49,30 +58,41 @@ class Bounds(NamedTuple):
     loss: float  # the most that the plan loses of that
 
 
-def facts_of(belief: Belief, task: Task, reward_range: tuple[float, float]) -> Facts:
+def facts_of(
+    belief: Belief,
+    task: Task,
+    reward_range: tuple[float, float],
+    policy: Any = None,
+    start: Floats | None = None,
+) -> Facts:
     """Plan on what is believed, and ask who can judge it.
 
-    The row of a pair that neither visits nor an inference support is made up: it is not played
-    where another pair is supported. A state without one is taken to hold the agent, and to pay the
-    least of what is known of any pair if that is negative: else a cost could be escaped by what
-    nobody has tried.
+    Args:
+        belief: what was seen and inferred.
+        task: what it is about.
+        reward_range: of r(s,a).
+        policy: to be certified instead of the plan, in any form that an MDP takes.
+        start: [S] where episodes begin, if the task does not say.
     """
-    seen, model = belief.evidence(), believed_model(belief, task)
-    supported = task.available & ((seen.n > 0) | belief.terminal[:, None])
-    lost = ~supported.any(axis=1, keepdims=True)
-    least = model.rewards[supported].min(initial=0.0)
-    rewards = np.where(lost, least, model.rewards)
-    can = task.available & (supported | lost)
-    plan = backward_induction(Model(model.transitions, rewards, can, task.H))
+    model = believed_model(belief, task)
+    if start is not None:
+        model = cast(LearnedModel, model.with_(start=start))
+    plan = plan_of(model)
+    if policy is None:
+        policy, expected = plan.policy, float(model.start @ plan.v[0])
+    else:
+        policy = checked_policy(model, policy, task.H)
+        expected = model.policy_return(policy)
     playable = task.available & ~belief.terminal[:, None]
-    n = belief.counts.n
+    n, seen = belief.counts.n, belief.evidence().n
     return Facts(
         belief=belief,
         frame=Frame(task.available, belief.terminal, reward_range),
         model=model,
-        policy=plan.policy,
+        policy=policy,
+        expected=expected,
         V=np.vstack([plan.v, np.zeros((1, task.S))]),
         playable=playable,
-        inferred=playable & (n <= seen.n - n),
+        inferred=playable & (n <= seen - n),
         judges=Judges(belief, playable),
     )

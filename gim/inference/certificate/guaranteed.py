@@ -67,8 +67,8 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
 
     [H + 1, S] each; all of it holds at once with probability `share`.
     """
-    counts, N, frame, policy = facts.belief.counts, facts.judges.all, facts.frame, facts.policy
-    (S, A), H = counts.n.shape, len(policy)
+    counts, N, frame, chances = facts.belief.counts, facts.judges.all, facts.frame, facts.chances
+    H, S, A = chances.shape
     n = counts.n.astype(np.float64)
     visits = np.maximum(n, 1.0)
     L = np.log(12.0 * S * A * H * visits * (visits + 1.0) / (1.0 - share))
@@ -78,7 +78,6 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     ceiling = most_to_come(H, frame.reward_range[1])
     floor = -most_to_come(H, -frame.reward_range[0])
     never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0
-    states = np.arange(S)
     least, most = np.zeros((H + 1, S)), np.zeros((H + 1, S))
     for h in range(H - 1, -1, -1):
         u, w = most[h + 1], least[h + 1]
@@ -92,7 +91,7 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
         down = np.where(n > 0, np.maximum(down, w.min()), w.min())
         best = np.where(frame.available, high + up, -np.inf).max(axis=1)
         most[h] = np.minimum(best, ceiling[h])
-        least[h] = np.maximum((low + down)[states, policy[h]], floor[h])
+        least[h] = np.maximum((chances[h] * (low + down)).sum(axis=1), floor[h])
         least[h, never_left] = np.minimum(least[h, never_left], 0.0)
         most[h, never_left] = np.maximum(most[h, never_left], 0.0)
         least[h, frame.terminal] = most[h, frame.terminal] = 0.0
@@ -149,10 +148,8 @@ def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Fl
     They are infinite for `silent` pairs, and for those that are like too few to tell.
     """
     judges, F = facts.judges, facts.F
-    value, l1 = (
-        np.full((facts.playable.size, F.shape[1]), np.inf),
-        np.full(facts.playable.size, np.inf),
-    )
+    l1 = np.full(facts.playable.size, np.inf)
+    value = np.tile(l1[:, None], F.shape[1])
     if not judges.pairs.size:
         return value, l1
     e = judges.evidence.ravel()

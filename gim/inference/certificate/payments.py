@@ -2,82 +2,92 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 from scipy import sparse
 
-from gim.inference.certificate.draws import Rewards
-from gim.inference.certificate.facts import Bools, Facts, Floats
+from gim.inference.certificate.draws import Rewards, Rows
+from gim.inference.certificate.facts import Bools, Facts, Floats, Ints
+from gim.inference.certificate.judges import Judges
 from gim.inference.evidence import rewards_hold
-from gim.inference.prior import no_prior
+from gim.inference.prior import Prior, no_prior
+from gim.model.counts import Counts, rewards_by_triple
 
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
-SOLVED = 1 << 30  # operations up to which rewards are tried as a function of the next state
 
 
-def payments(facts: Facts, unlike: Bools) -> Rewards:
-    """What is believed of the rewards of every pair.
+def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
+    """What is believed of the rewards of every pair, whose dynamics are `rows`.
 
-    A pair that was met pays what it has paid, up to the noise of single rewards, in which that of
-    all pairs counts as one visit; what is predicted counts as visits, if it holds. The reward of a
-    pair never met is as predicted, but for the chance that it is not, and may else be anything; so
-    may that of one `unlike` [S, A] all judges.
+    A pair that was met pays what it has paid, up to the noise of single rewards; what is predicted
+    counts as visits, if it holds. The reward of a pair never met is as predicted, but for the
+    chance that it is not, and may else be anything; so may that of one `unlike` [S, A] all judges.
     """
     counts, prior = facts.belief.counts, facts.belief.prior
     prior = prior if prior.n0.size else no_prior(*counts.n.shape)
     met, n = counts.n > 0, np.maximum(counts.n, 1)
-    own = counts.R / n
-    size = max(float(np.abs(own).max(initial=0.0)), 1e-300)
-    scatter = np.maximum(counts.R2 - n * own**2, 0.0)
-    scatter[scatter <= ROUNDING * n * size**2] = 0.0
-    pooled = float(scatter.sum() / max((counts.n - 1)[met].sum(), 1))
-    noise = np.where(met, (scatter + pooled) / n, pooled)  # variance of a single reward
     given = np.isinf(prior.r_n0)  # known from elsewhere
     r_n0 = np.where(given, 0.0, prior.r_n0)
-    visits = np.maximum(counts.n + r_n0, 1e-300)
-    mean = np.where(given, prior.r, (counts.R + r_n0 * prior.r) / visits)
     told = met | given | ((r_n0 > 0) & ~unlike)
-    sd = np.where(given | ~told, 0.0, np.sqrt(noise / visits))
-    free = np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0))
-    holds = np.where(met & ~given, rewards_hold(counts, prior), 1.0)
-    by_next, strange = np.zeros(0), np.zeros(0, bool)
-    if pooled > 0 and not given.any():
-        by_next, strange = paid_by_next(facts.judges.all, counts.R.ravel(), counts.R2.ravel())
-        if by_next.size:
-            free = np.where(met, 0.0, 0.5 / (met.sum() + 1.0))
+    visits = np.where(told, np.maximum(counts.n + r_n0, 1e-300), np.inf)
+    own = counts.R / n
+    mean = np.where(given, prior.r, (counts.R + r_n0 * prior.r) / visits)
+    noise = noise_of(counts, facts.judges)
+    by_next = np.zeros((2, 0))
+    if counts.paid.size and not given.any():
+        by_next = paid_by_next(facts, rows, prior, np.stack([own.ravel(), mean.ravel()]))
     return Rewards(
         mean=np.stack([own.ravel(), mean.ravel()]),
-        sd=np.stack([np.sqrt(noise / n).ravel(), sd.ravel()]),
-        holds=holds.ravel(),
-        free=free.ravel(),
+        sd=np.sqrt(np.stack([noise / n, np.where(given, 0.0, noise / visits)])).reshape(2, -1),
+        holds=np.where(met & ~given, rewards_hold(counts, prior), 1.0).ravel(),
+        free=np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0)).ravel(),
         by_next=by_next,
-        strange=strange,
         low=float(facts.frame.reward_range[0]),
         high=float(facts.frame.reward_range[1]),
     )
 
 
-def paid_by_next(N: sparse.csr_array, R: Floats, R2: Floats) -> tuple[Floats, Bools]:
-    """What each next state pays [S], and which were never entered; size 0 if they do not decide.
+def noise_of(counts: Counts, judges: Judges) -> Floats:
+    """Variance of a single reward of each pair [S, A], in which that of all counts as one visit.
 
-    They do if payments of next states alone explain the rewards of all pairs, and their squares,
-    where pairs are at least twice as many as states. Then r(s,a) = sum p(s'|s,a) paid(s') is off as
-    p is, and has no noise of its own.
-
-    Args:
-        N: [S*A, S] visits by next state.
-        R, R2: [S*A] sums of rewards and of their squares.
+    Where rewards are kept by next state it is what differs given the next state: all else is the
+    dynamics'.
     """
-    none = np.zeros(0), np.zeros(0, bool)
-    met = np.flatnonzero(np.diff(N.indptr) > 0)
-    entered = np.asarray(N.sum(axis=0)).ravel() > 0
-    if met.size < 2 * entered.sum() or met.size * N.shape[1] ** 2 > SOLVED:
-        return none
-    visits = np.asarray(N[met].sum(axis=1)).ravel()
-    shares = N[met].toarray() / visits[:, None]
-    mean, square = R[met] / visits, R2[met] / visits
-    paid = np.linalg.lstsq(shares, mean, rcond=None)[0]
-    off, off2 = np.abs(shares @ paid - mean).max(), np.abs(shares @ paid**2 - square).max()
-    decides = off <= 1e-6 * math.sqrt(square.max()) and off2 <= 1e-6 * square.max()
-    return (paid, ~entered) if decides else none
+    N, n = judges.all, np.maximum(counts.n, 1)
+    scatter, more = np.maximum(counts.R2 - counts.R**2 / n, 0.0), np.maximum(counts.n - 1.0, 0.0)
+    paid, paid2 = rewards_by_triple(counts, N)
+    if paid is not None:
+        pair = np.repeat(np.arange(n.size), np.diff(N.indptr))
+        each = np.maximum(paid2 - paid**2 / N.data, 0.0)
+        scatter = np.bincount(pair, each, n.size).reshape(n.shape)
+        more = np.bincount(pair, N.data - 1.0, n.size).reshape(n.shape)
+    scatter[scatter <= ROUNDING * counts.R2] = 0.0
+    pooled = float(scatter.sum() / max(more.sum(), 1.0))
+    return np.asarray((scatter + pooled) / (more + 1.0))
+
+
+def paid_by_next(facts: Facts, rows: Rows, prior: Prior, mean: Floats) -> Floats:
+    """What each successor of `rows` pays, [2, nnz]: as met, as predicted, else the pair's mean.
+
+    `mean` [2, S*A] is that of each pair if its prediction does not hold, and if it does.
+    """
+    N = facts.judges.all
+    pair = np.repeat(np.arange(rows.first.size - 1), np.diff(rows.first))
+    found = mean[:, pair]
+    if prior.r_next.size:
+        place = places_of(prior.rows(), pair, rows.next)
+        told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
+        found[1, told] = prior.r_next[place[told]]
+    place = places_of(N, pair, rows.next)
+    paid = rewards_by_triple(facts.belief.counts, N)[0] / N.data
+    found[:, place >= 0] = paid[place[place >= 0]]
+    return found
+
+
+def places_of(rows: sparse.csr_array, pair: Ints, t: Ints) -> Ints:
+    """Where the entries (pair, t) stand among those of CSR rows in order; -1: nowhere."""
+    S = rows.shape[1]
+    keys = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * S + rows.indices
+    wanted = pair * S + t
+    place = np.searchsorted(keys, wanted)
+    there = np.append(keys, -1)[place] == wanted
+    return np.where(there, place, -1)

@@ -19,7 +19,7 @@ from gim.params import Within
 
 
 @dataclass(frozen=True)
-class ALS(Method, name="als"):
+class ALS(Method):
     """Low rank for each matrix by alternating least squares with a ridge.
 
     The published code is ``ALS(rank=10, ridge=0.03)``; ``ridge=0`` recovers an exactly low-rank
@@ -33,6 +33,8 @@ class ALS(Method, name="als"):
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 10
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "of one matrix"] = 2000
+
+    examples = ("ridge=0", "rank=2,ridge=1e-8")
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Fit every matrix with its rank."""

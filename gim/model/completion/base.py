@@ -1,20 +1,29 @@
 """What a matrix completion is, and what all methods share.
 
-A completion is any callable with the signature of `Completion`: a function will do. The methods of
-this package derive from `Method`, which checks the data on the way in and the result on the way
-out; a class that derives from it is registered under its name and reaches the command line.
+A completion is any callable with the signature of `Completion`: a function will do. Those that have
+a name derive from `Method`, which checks the data on the way in and the result on the way out. To
+add one, write one file in this package::
+
+    @dataclass(frozen=True)
+    class MyMethod(Method):                        # registered as `my_method`
+        ridge: Annotated[float, Within(0), "of the fit"] = 0.1
+        examples = ("ridge=0",)                    # settings for the conformance kit
+
+        def fit(self, matrices, weights, rng): ... # -> Fit
+
+`gim.GIM(completion=MyMethod())` and ``gim:completion=my_method(ridge=1)`` then use it. One in a
+package of your own is found as well (docs/extending.md); `gim.testing.check_completion` checks it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.params import Params
-from gim.registry import Registry
+from gim.registry import Registered, Registry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -58,7 +67,7 @@ class Fit(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Method(Params):
+class Method(Registered, registry=completions):
     """Base of the methods here: checks in, checks out; `fit` is the algorithm.
 
     Example:
@@ -73,10 +82,7 @@ class Method(Params):
     """
 
     weighted: ClassVar[bool] = True  # False: only the binary mask makes sense to the method
-
-    def __init_subclass__(cls, name: str, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        completions.add(name, cls)
+    recovers: ClassVar[float] = 1e-3  # relative error on exact data at its `examples`: its bias
 
     def __call__(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Completed:
         """Complete the matrices; see `Completion` for the arguments."""
@@ -110,9 +116,6 @@ class Method(Params):
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Complete checked data: weights of mean 1 where seen, no matrix of zeros."""
         raise TypeError(f"{type(self).__name__} must define fit(matrices, weights, rng)")
-
-    def __str__(self) -> str:
-        return completions.write(self)
 
 
 def entered(matrices: Floats, weights: Floats) -> tuple[Floats, Floats]:

@@ -19,10 +19,11 @@ from gim.params import Within
 
 
 @dataclass(frozen=True)
-class NuclearNorm(Method, name="nuclear_norm"):
+class NuclearNorm(Method):
     """The smallest nuclear norm that agrees with the data; a reference, no weighted form."""
 
     weighted: ClassVar[bool] = False
+    recovers: ClassVar[float] = 0.05
 
     threshold: Annotated[float, Within(0), "of a step, over the largest singular value seen"] = 0.1
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-7

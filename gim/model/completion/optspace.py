@@ -45,6 +45,8 @@ class OptSpace(Method, name="optspace"):
     tolerance: Annotated[float, Within(0), "root of the relative decrease at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "steps of descent"] = 2000
 
+    examples = ("", "rank=2")
+
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Descend from the spectral start, matrices of one rank together."""
         K, S, A = matrices.shape

@@ -27,7 +27,7 @@ from gim.params import Within
 
 
 @dataclass(frozen=True)
-class SoftImpute(Method, name="soft_impute"):
+class SoftImpute(Method):
     """Nuclear-norm penalty: the rank follows from the threshold, singular values are shrunk.
 
     ``debias=True`` undoes the shrinkage: the rank is read off the widest gap of the singular
@@ -40,6 +40,8 @@ class SoftImpute(Method, name="soft_impute"):
     debias: Annotated[bool, None, "undo the shrinkage"] = False
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-5
     max_iterations: Annotated[int, Within(1), "of a matrix"] = 1000
+
+    examples = ("debias=true",)
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Iterate each block of matrices until all have settled."""

@@ -25,10 +25,11 @@ from gim.params import Within
 
 
 @dataclass(frozen=True)
-class SVT(Method, name="svt"):
+class SVT(Method):
     """Nearly the smallest nuclear norm that agrees with the data; no weighted form."""
 
     weighted: ClassVar[bool] = False
+    recovers: ClassVar[float] = 0.1
 
     tau: Annotated[float, Within(0), "threshold, in units of the largest singular value"] = 5.0
     tolerance: Annotated[float, Within(0), "relative misfit on the seen entries"] = 1e-4

@@ -24,7 +24,7 @@ ROUGH_RIDGE = 0.3  # of the unfolding that estimates the rank of the states
 
 
 @dataclass(frozen=True)
-class Tucker(Method, name="tucker"):
+class Tucker(Method):
     """Low multilinear rank, weighted, by alternating least squares.
 
     Ranks that are not given are estimated from entries held out: first that of the states, with
@@ -39,6 +39,8 @@ class Tucker(Method, name="tucker"):
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 20
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "of the fit"] = 500
+
+    examples = ("ridge=1e-6",)
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Compress the next states, find the ranks, fit."""

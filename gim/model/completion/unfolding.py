@@ -25,7 +25,7 @@ BASIS = 20  # the rank is estimated on this many combinations of the matrices
 
 
 @dataclass(frozen=True)
-class Unfolding(Method, name="unfolding"):
+class Unfolding(Method):
     """Low rank of the unfolded matrices by alternating least squares with a ridge.
 
     Matrices with entries beyond 1 are scaled to 1 for the fit, lest rewards drown probabilities.
@@ -37,6 +37,8 @@ class Unfolding(Method, name="unfolding"):
     max_rank: Annotated[int, Within(1), "the largest rank an estimate may give"] = 20
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-4
     max_iterations: Annotated[int, Within(1), "of the fit"] = 500
+
+    examples = ("ridge=1e-6", "mode=action,ridge=1e-6")
 
     def fit(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Fit:
         """Fit the unfolding; in action mode, that of the transposed matrices."""

@@ -1,0 +1,190 @@
+"""E3, explicit explore or exploit (Kearns and Singh, 2002).
+
+A state is known when each of its actions was taken m times. In a state that is not, the action
+tried least is taken (balanced wandering). Who enters the known states settles there on one of two
+plans for the rest of the episode, or until it leaves them again:
+
+    explore:  the best way out, by the probability to act in an unknown state in the steps left,
+    exploit:  the best policy that counts on nothing outside: there the least possible is paid.
+
+By the explore-or-exploit lemma the second is near-optimal wherever the first is hopeless. So it
+explores if the way out has a probability of more than epsilon.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim.agents.rmax import wander
+from gim.exploration.base import Choices, new_choices
+from gim.inference.base import inferences
+from gim.inference.belief import (
+    Belief,
+    believed_model,
+    divided,
+    due,
+    inferred_when_due,
+    mean_rewards,
+    new_belief,
+    observe,
+    with_loops,
+    with_room,
+)
+from gim.jit import hot
+from gim.model.counts import END, STATE, Known, new_known, review, update_known
+from gim.model.learned import LearnedModel
+from gim.model.rewards import LEARNED_RANGE, LargestReward, LeastReward, reward_range
+from gim.params import Within
+from gim.planners import Model
+from gim.planning import backward_induction
+
+UNDECIDED, EXPLORE, EXPLOIT = 0, 1, 2  # what is done in known states
+
+
+class Memory(NamedTuple):
+    """What was seen, what of it is known, and the two plans."""
+
+    belief: Belief
+    known: Known  # rho_known means here: every action of the state is known
+    choices: Choices  # who wins a tie
+    epsilon: NDArray[np.float64]  # [1] the least probability to get out that is worth a try
+    mode: NDArray[np.int64]  # [1] UNDECIDED outside of the known states
+    stale: NDArray[np.bool_]  # [1] whether a state became known since the plans
+    explore: NDArray[np.int64]  # [H, S] the best way out of them; in the last step as `exploit`
+    escape: NDArray[np.float64]  # [H, S] its probability in the steps left
+    exploit: NDArray[np.int64]  # [H, S] the best policy within the known states
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Wander in a state that is not known; elsewhere follow one of the plans."""
+    if not memory.known.rho_known[s]:
+        memory.mode[0] = UNDECIDED
+        return wander(memory, s)
+    if memory.mode[0] == UNDECIDED:
+        out = memory.escape[h, s] > memory.epsilon[0]
+        memory.mode[0] = EXPLORE if out else EXPLOIT
+    return memory.explore[h, s] if memory.mode[0] == EXPLORE else memory.exploit[h, s]
+
+
+@hot
+def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
+    """Count; wake when a state became known."""
+    full = observe(memory.belief, s, a, r, t, end)
+    news = update_known(memory.known, memory.belief.counts, s, a, t, end == TERMINATED)
+    if news & (STATE + END):
+        memory.stale[0] = True
+    if end != GO_ON or memory.stale[0]:
+        memory.mode[0] = UNDECIDED
+    if memory.stale[0] or due(memory.belief):
+        return THINK
+    return GROW if full else GO_ON
+
+
+@dataclass(frozen=True)
+class E3(Agent, name="e3"):
+    """Explore while there is a way to unknown states, else exploit what is known."""
+
+    m: Annotated[int, Within(1), "visits of each action that make a state known"] = 20
+    epsilon: Annotated[
+        float,
+        Within(0, 1),
+        "explore if an unknown state can be met with more than this probability",
+    ] = 0.1
+    r_min: LeastReward = None
+    r_max: LargestReward = None
+    infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
+
+    examples = ("", "m=2,epsilon=0.2", "m=4,infer=by_completion(m=2,rho=0.3)")
+
+    act = staticmethod(act)
+    learn = staticmethod(learn)
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """Nothing known, but what a model learned elsewhere stands for."""
+        H, S = task.H, task.S
+        belief = new_belief(task, self.infer)
+        reward_range(task, self.r_min, self.r_max, belief.counts)  # complain now, not later
+        known = new_known(task.available, self.m, rho=1.0)
+        review(known, belief.counts, belief.terminal)
+        return Memory(
+            belief=belief,
+            known=known,
+            choices=new_choices(task.available, 0.0, rng),
+            epsilon=np.array([self.epsilon]),
+            mode=np.array([UNDECIDED]),
+            stale=np.array([True]),
+            explore=np.zeros((H, S), np.int64),
+            escape=np.zeros((H, S)),
+            exploit=np.zeros((H, S), np.int64),
+        )
+
+    def think(self, memory: Memory, mind: Mind) -> Memory | None:
+        """Make both plans; a pair whose prediction is worth m visits counts as known."""
+        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
+            mind.note(LEARNED_RANGE)
+        rewards = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
+        belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
+        if belief is not memory.belief:
+            memory, seen = memory._replace(belief=belief), belief.evidence()
+            enough: Any = np.where(seen.n_r > 0, seen.n, 0)
+            review(memory.known, belief.counts._replace(n=enough), belief.terminal)
+        elif not memory.stale[0]:
+            return None
+        with mind.timed("planning"):
+            out, within = known_worlds(belief, memory.known, min(rewards[0], 0.0), mind.task.H)
+            memory.explore[:] = memory.exploit[:] = backward_induction(within).policy
+            if mind.task.H > 1:  # who gets out with the last step learns nothing there
+                way_out = backward_induction(out, horizon=mind.task.H - 1)
+                memory.explore[:-1], memory.escape[:-1] = way_out.policy, way_out.v
+        memory.stale[0], memory.mode[0] = False, UNDECIDED
+        mind.plans += 1
+        mind.walk_plans += 1
+        met = belief.counts.n.any(axis=1)
+        explored = met.any() and memory.known.rho_known[met].all()
+        first = mind.episode if mind.explored_at is None else mind.explored_at
+        mind.explored_at = first if explored else None
+        return memory
+
+    def grow(self, memory: Memory) -> Memory:
+        """Make room for more triples."""
+        return memory._replace(belief=with_room(memory.belief))
+
+    def policy(self, memory: Memory) -> NDArray[np.int64]:
+        """What would be done by someone who comes there, [H, S]."""
+        known, (n, rank) = memory.known, (memory.belief.counts.n, memory.choices.rank)
+        order = np.where(known.available & ~known.mask, n * n.shape[1] + rank, np.iinfo(int).max)
+        inside = np.where(memory.escape > self.epsilon, memory.explore, memory.exploit)
+        return np.where(known.rho_known, inside, order.argmin(axis=1))
+
+    def belief(self, memory: Memory) -> Belief:
+        """What was seen and inferred."""
+        return memory.belief
+
+    def model(self, memory: Memory, task: Task) -> LearnedModel:
+        """What was counted and inferred."""
+        return believed_model(memory.belief, task, self.m)
+
+
+def known_worlds(belief: Belief, known: Known, least: float, H: int) -> tuple[Model, Model]:
+    """The known states as estimated; one of the others is never left again.
+
+    In the first MDP the step into an unknown state pays 1 and no other anything: a value is the
+    probability to get there. In the second rewards are as estimated, and `least` outside.
+    """
+    S, A = known.mask.shape
+    seen, inside = belief.evidence(), known.rho_known[:, None]
+    goes_on = inside & ~known.terminal[:, None]
+    P = divided(seen.N, np.where(goes_on, seen.n, 0.0))
+    P = with_loops(P, np.flatnonzero(known.available & ~goes_on), A)
+    leaves = (P @ (~known.rho_known).astype(np.float64)).reshape(S, A)
+    paid = np.where(goes_on, mean_rewards(seen, least), np.where(inside, 0.0, least))
+    return (
+        Model(P, np.where(goes_on, leaves, 0.0), known.available, H),
+        Model(P, paid, known.available, H),
+    )

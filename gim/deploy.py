@@ -1,0 +1,81 @@
+"""From what was learned to the policy to deploy: `run.best_policy()`.
+
+What an agent plays while it learns is often not what it would recommend: bonuses and draws make it
+try things out. To deploy is to plan once more on what it believes, without them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from gim.agent import Agent, Task
+from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.names import Names
+from gim.planners import Model
+from gim.planning import Plan, backward_induction
+from gim.policy import Policy
+from gim.spaces import numbering_of, variables_of_space
+from gim.variables import Variables
+
+Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
+
+
+def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
+    """The policy to deploy of an agent with this memory, in the names of the world."""
+    model = agent.model(memory, task)
+    found = agent.greedy(memory, task) if model is None else planned(model)
+    if found is None:
+        kind = type(agent).__name__
+        raise ValueError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
+    return named(found, world)
+
+
+def planned(model: LearnedModel) -> NDArray[np.int64]:
+    """The policy [H, S] of `plan_of`."""
+    return plan_of(model).policy
+
+
+def plan_of(model: LearnedModel) -> Plan:
+    """The plan that is best as far as the model is supported by visits or inference.
+
+    The row of any other pair is made up, so it is not played where another pair is supported; a
+    state without one is taken to hold the agent, and to pay the least that is known of any pair,
+    if that is negative: else a cost could be escaped by what nobody has tried.
+    """
+    supported = model.supported & model.available
+    lost = ~supported.any(axis=1, keepdims=True)
+    rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
+    playable = model.available & (supported | lost)
+    return backward_induction(Model(model.transitions, rewards, playable, model.horizon))
+
+
+def named(array: NDArray[Any], world: Built) -> Policy:
+    """A policy in the names of a world."""
+    if isinstance(world, TabularMDP):
+        states = _names("state", world.S, world.state_labels, world.variables)
+        return Policy(
+            array, states, _names("action", world.A, world.action_labels, world.action_variables)
+        )
+    spaces = {"state": world.observation_space, "action": world.action_space}
+    return Policy(array, *(_of_space(kind, space) for kind, space in spaces.items()))
+
+
+def _names(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:
+    """Labels where there are any, else tuples of variables, else numbers."""
+    if labels is not None or variables is None:
+        return Names(kind, n, labels)
+    return Names(kind, n, None, [variables.values(i) for i in range(n)], variables.names)
+
+
+def _of_space(kind: str, space: Any) -> Names:
+    """The values of a space: numbers, which need not begin at 0, or what they are made of."""
+    if isinstance(space, Discrete):
+        return Names(kind, int(space.n), range(int(space.start), int(space.start + space.n)))
+    numbering = numbering_of(f"{kind} space", space)
+    return _names(kind, numbering.n, None, variables_of_space(kind, numbering))

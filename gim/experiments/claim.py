@@ -1,0 +1,113 @@
+"""What a claim is: a statement about experiments, and a rule that code can check.
+
+A claim is broken into parts, each of which holds, does not hold, or cannot be told because the runs
+it asks about did not finish. How parts become a verdict is in `gim.experiments.ledger`.
+
+To add one, write it into a file of `gim/experiments/claims`, or into a module of your own::
+
+    class FarEnd(Claim):                           # registered as `far_end`
+        \"\"\"PSRL against RMax on every river.\"\"\"
+
+        statement = "PSRL gains more than RMax, however long the river."
+        source = "Our study of rivers"
+        rule = "PSRL's score is above RMax's, interval included."
+        needs = ("lengths",)                       # experiments, by name
+        settings = ("",)                           # those of its cells
+
+        def check(self, results, setting):
+            runs = self.runs(results, setting)
+            return [
+                greater(panel, runs(panel, "PSRL", "score"), runs(panel, "RMax", "score"),
+                        ("PSRL", "RMax"))
+                for panel in runs.panels
+            ]
+
+The ledger of `gim reproduce lengths` then has it, and `gim.testing.check_claim(FarEnd())` checks
+it. `gim.experiments.parts` has the comparisons that parts are made of.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+
+from gim.experiments.cells import Cell, Floats, ResultsByCell, distinct, pick
+from gim.experiments.experiment import cells_of
+from gim.experiments.settings import SETTINGS
+from gim.params import Params
+from gim.registry import Registry, snake
+
+claims = Registry("claim", "gim.experiments.claims")
+_numbers = count()
+
+
+@dataclass(frozen=True)
+class Part:
+    """One thing that must be so for a claim to hold."""
+
+    what: str
+    holds: bool | None  # None: cannot be told, since runs did not finish
+    numbers: str
+
+
+@dataclass(frozen=True)
+class Claim(Params):
+    """Base of all claims: a statement and how it is checked."""
+
+    key: ClassVar[str]  # its name in the registry
+    statement: ClassVar[str]  # in our words
+    source: ClassVar[str]  # where it is made
+    rule: ClassVar[str]  # when a part of it holds
+    needs: ClassVar[tuple[str, ...]]  # names of the experiments whose results it is checked on
+    settings: ClassVar[tuple[str, ...]] = SETTINGS  # under each of which it is judged
+    number: ClassVar[int]  # in the order in which claims were defined
+
+    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls.key, cls.number = name or snake(cls.__name__), next(_numbers)
+        claims.add(cls.key, cls)
+
+    def check(self, results: ResultsByCell, setting: str) -> list[Part]:
+        """Its parts under a setting; a pure function of the results, in which a run may miss."""
+        raise TypeError(f"{type(self).__name__} must define check(results, setting)")
+
+    def runs(self, results: ResultsByCell, setting: str) -> Selection:
+        """What the (first) experiment that it needs gave under a setting."""
+        return Selection(results, cells_of(self.needs[0], results.scale), setting)
+
+    def __str__(self) -> str:
+        return self.key
+
+
+class Selection:
+    """The results of some cells under one setting."""
+
+    def __init__(self, results: ResultsByCell, cells: Sequence[Cell], setting: str) -> None:
+        self.results, self.cells = results, pick(cells, setting)
+        self.panels = distinct(cell.panel for cell in self.cells)
+
+    def at(self, panel: str, agent: str) -> list[Cell]:
+        """The cells of an agent in a panel, by x."""
+        return sorted(pick(self.cells, None, panel, agent), key=lambda cell: cell.x)
+
+    def __call__(self, panel: str, agent: str, measure: str) -> Floats:
+        """A measure of every run of an agent in a panel that is no sweep."""
+        return self.of(self.at(panel, agent)[0], measure)
+
+    def of(self, cell: Cell, measure: str) -> Floats:
+        """A measure of every run; a run not finished counts with all its episodes in TotalEps."""
+        if measure == "total_eps":
+            return self.results.lengths(cell)
+        return self.results.values(cell, measure)
+
+    def means(self, panel: str, agent: str, measure: str) -> Floats:
+        """The mean at each x of a sweep."""
+        return np.array([self.of(cell, measure).mean() for cell in self.at(panel, agent)])
+
+    def finished(self, cell: Cell) -> int:
+        """How many runs finished exploring."""
+        return int(np.isfinite(self.results.values(cell, "total_eps")).sum())

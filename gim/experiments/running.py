@@ -1,0 +1,76 @@
+"""Run one trial, here and now: all engines come down to `run_trial`.
+
+What this file reaches by its imports is, with the agent and the task, the code that makes the
+numbers of a trial: see `gim.experiments.code`.
+"""
+
+from __future__ import annotations
+
+import math
+import platform
+from functools import lru_cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gim.agent import agents
+from gim.experiments import measures
+from gim.experiments.result import Result, trial_columns
+from gim.experiments.sample_complexity import Watched
+from gim.experiments.spec import content
+from gim.mdp import TabularMDP
+from gim.run import prepare
+from gim.runs import Callback, Run
+from gim.worlds import world_of
+
+if TYPE_CHECKING:
+    from gim.experiments.trial import Trial
+
+
+def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
+    """Run one trial here and now, and measure it.
+
+    The callback is that of `gim.run`.
+
+    Example:
+        >>> from gim.experiments import Trial
+        >>> run_trial(Trial("riverswim", "optimal", episodes=50, seed=0)).columns["H"]
+        20
+    """
+    with measures.peak_memory() as peak:
+        run = _prepared(trial)
+        run.go(callback)
+        columns = trial_columns(trial) | measures.measures(run)
+        for module in measures.measured_by(run.agent):
+            columns |= import_module(module).columns(run)
+        curves = measures.curves(run.returns)
+        columns |= {"sample_complexity": math.nan, "sample_complexity_exact": False}
+        if isinstance(run, Watched):
+            columns |= run.complexity()
+            curves["value"] = run.values(curves["episode"])
+    columns |= measures.times(run)
+    columns |= {"peak_memory_mb": peak[0], "host": platform.node()}
+    plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in columns.items()}
+    return Result(plain, curves)
+
+
+def build(task: str) -> Any:
+    """The world of a trial; a few tables are kept, since trials that share one come together."""
+    table = _table(task, content(task))
+    return world_of(task) if table is None else table  # a foreign environment: fresh for each run
+
+
+def _prepared(trial: Trial) -> Run:
+    agent, world = agents.make(trial.agent), build(trial.task)
+    run = prepare(agent, world, trial.episodes, trial.seed)
+    return run if trial.epsilon is None else Watched.of(run, trial.epsilon)
+
+
+@lru_cache(maxsize=4)
+def _table(task: str, content: str) -> TabularMDP | None:
+    world = world_of(task)
+    if isinstance(world, TabularMDP):
+        return world
+    world.close()
+    return None

@@ -1,0 +1,106 @@
+"""The tables that artefacts have: means of a measure, and episodes until exploration ended."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gim.experiments.artefact import Table
+from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, pick
+from gim.experiments.settings import setting_title
+from gim.experiments.statistics import Estimate, mean_interval
+
+
+def means_table(
+    results: ResultsByCell,
+    cells: Sequence[Cell],
+    setting: str,
+    measure: str,
+    title: str,
+    digits: int = 3,
+) -> Table:
+    """A row per task, a column per agent: the mean, and half the width of its 95 % interval."""
+    found = pick(cells, setting)
+    rows = [
+        [panel, *(spoken(estimate_of(results.values(c, measure)), digits) for c in inside)]
+        for panel, inside in by_panel(found)
+    ]
+    agents = distinct(cell.agent for cell in found)
+    return Table(
+        f"{title}: {setting_title(setting)}", ["task", *agents], rows, f"{runs_of(found)}."
+    )
+
+
+def finished_table(results: ResultsByCell, cells: Sequence[Cell], setting: str) -> Table:
+    """Episodes until exploration ended; runs that never finished it are counted, not dropped."""
+    found = pick(cells, setting)
+    rows = [
+        [panel, *(_episodes(sweep_point(results, cell, "total_eps")) for cell in inside)]
+        for panel, inside in by_panel(found)
+    ]
+    agents = distinct(cell.agent for cell in found)
+    note = f"{runs_of(found)}; a run not finished counts with all of its episodes."
+    return Table(f"Episodes to explore: {setting_title(setting)}", ["task", *agents], rows, note)
+
+
+@dataclass(frozen=True)
+class Point:
+    """A mean with its interval, and how many of the runs have finished exploring."""
+
+    estimate: Estimate
+    finished: int
+    runs: int
+
+    @property
+    def open(self) -> bool:
+        """Whether some run did not finish."""
+        return self.finished < self.runs
+
+    @property
+    def hover(self) -> str:
+        """What hovering adds to the numbers."""
+        return f"{self.finished} of {self.runs} runs finished exploring" if self.open else ""
+
+
+def sweep_point(results: ResultsByCell, cell: Cell, measure: str) -> Point:
+    """The mean of a measure over the runs of a cell; a run not finished is never dropped unsaid."""
+    values = results.values(cell, measure)
+    if measure not in ("total_eps", "post_score"):
+        return Point(estimate_of(values), values.size, values.size)
+    finished = np.isfinite(values)
+    values = results.lengths(cell) if measure == "total_eps" else values[finished]
+    return Point(estimate_of(values), int(finished.sum()), finished.size)
+
+
+def estimate_of(values: Floats) -> Estimate:
+    """Mean and interval; NaN of nothing."""
+    return mean_interval(values) if len(values) else Estimate(math.nan, math.nan, math.nan, 0)
+
+
+def spoken(estimate: Estimate, digits: int = 3) -> str:
+    """Mean ± half of the interval."""
+    if math.isnan(estimate.mean):
+        return "not finished"
+    return f"{estimate.mean:,.{digits}f}{_half(estimate, digits)}"
+
+
+def runs_of(cells: Sequence[Cell]) -> str:
+    """How many runs a mean is of, for a note."""
+    runs = max((len(cell.trials) for cell in cells), default=0)
+    return f"Mean of {runs} runs, 95 % bootstrap interval" if runs > 1 else "One run"
+
+
+def _episodes(point: Point) -> str:
+    if not point.finished:
+        return "not finished"
+    text = spoken(point.estimate, 0)
+    return f"> {text} ({point.finished} of {point.runs} finished)" if point.open else text
+
+
+def _half(estimate: Estimate, digits: int) -> str:
+    if math.isnan(estimate.low):
+        return ""
+    return f" ± {(estimate.high - estimate.low) / 2:,.{digits}f}"

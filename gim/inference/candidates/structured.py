@@ -1,0 +1,122 @@
+"""Variables: what states are made of, and how actions change it (`gim.inference.structure`).
+
+North moves one row up wherever one is; ordering 5 at a stock of 10 is like ordering 6 at 9. Where
+nothing is said of what states are made of, their numbers are tried as coordinates. Types of states
+are learned from what their actions do.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.inference.candidates.base import Candidate, Fitted
+from gim.inference.candidates.data import Data
+from gim.inference.structure import Triples
+from gim.inference.structure.blocks import by_variables
+from gim.inference.structure.numbering import by_numbers
+from gim.inference.structure.state_types import by_types
+
+Ints = NDArray[np.int64]
+FEW = 4  # states below which there is no structure to see
+
+
+class Explained(Fitted):
+    """A structure, fitted."""
+
+    def __init__(self, structure: Any) -> None:
+        self.structure = structure
+        blocks = getattr(structure, "blocks", ())
+        self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
+
+    def rows(self, pairs: Ints) -> sparse.csr_array:
+        """See `Fitted`."""
+        return _ordered(self.structure.rows(pairs))
+
+    def apart(self, pairs: Ints) -> sparse.csr_array:
+        """See `Fitted`."""
+        return _ordered(self.structure.rows(pairs, apart=True))
+
+    def levels(self, pairs: Ints) -> Ints:
+        """How far each prediction had to back off."""
+        return np.asarray(self.structure.levels(pairs, apart=True), np.int64)
+
+
+class Structured:
+    """What the candidates that see structure share; `of` finds it in the counts."""
+
+    leaves_one_out: ClassVar[bool] = True
+    of: ClassVar[Any]
+
+    @classmethod
+    def suited(cls, data: Data) -> list[Any]:
+        """Where there are states enough."""
+        return [cls()] if data.S >= FEW else []
+
+    def fit(self, data: Data) -> Fitted:
+        """See `Candidate`."""
+        return Explained(type(self).of(triples_of(data)))
+
+
+@dataclass(frozen=True)
+class Variables(Structured, Candidate):
+    """Blocks of variables, each with its own outcomes, contexts and after-states."""
+
+    of = staticmethod(by_variables)
+
+    @classmethod
+    def suited(cls, data: Data) -> list[Candidate]:
+        """Where it is known what states are made of."""
+        return [] if getattr(data.facts, "variables", None) is None else super().suited(data)
+
+
+@dataclass(frozen=True)
+class Numbers(Structured, Candidate):
+    """The numbers of the states, read as coordinates."""
+
+    of = staticmethod(by_numbers)
+
+    @classmethod
+    def suited(cls, data: Data) -> list[Candidate]:
+        """Where nothing is known of what states are made of."""
+        return super().suited(data) if getattr(data.facts, "variables", None) is None else []
+
+
+@dataclass(frozen=True)
+class Types(Structured, Candidate):
+    """Types of states, learned from what their actions do.
+
+    A pair has its part in the outcomes of its type, so it cannot be left out on its own.
+    """
+
+    leaves_one_out: ClassVar[bool] = False
+    of = staticmethod(by_types)
+
+
+def triples_of(data: Data) -> Triples:
+    """The counts with what their states and actions are made of."""
+    facts = data.facts
+    variables, actions = (getattr(facts, name, None) for name in ("variables", "action_variables"))
+    return Triples(
+        data.rows.indptr,
+        data.rows.indices,
+        data.rows.data,
+        data.available,
+        None if variables is None else variables.codes,
+        None if variables is None else np.array(variables.ordinal),
+        None if actions is None else actions.codes,
+        None if actions is None else np.array(actions.ordinal),
+        data.paid,
+        data.paid2,
+        None if facts is None else facts.terminal,
+    )
+
+
+def _ordered(rows: Any) -> sparse.csr_array:
+    rows = sparse.csr_array(rows)
+    rows.sort_indices()
+    return rows

@@ -1,0 +1,28 @@
+"""Analogies that people can see: predictions from the variables that states are made of.
+
+`Triples` is what was counted; `candidates` are ways to predict next states from it, `rewards_of`
+finds a rule for rewards, `Ends` for states that end an episode, and `rules` says it in words.
+"""
+
+from gim.inference.structure.candidates import Candidate, Fitted, candidates
+from gim.inference.structure.ends import Ends
+from gim.inference.structure.exceptions import exceptions
+from gim.inference.structure.reward_search import Trust, rewards_of
+from gim.inference.structure.rewards import Rewards
+from gim.inference.structure.triples import Triples
+from gim.inference.structure.words import Names, Rule, rules
+
+__all__ = [
+    "Candidate",
+    "Ends",
+    "Fitted",
+    "Names",
+    "Rewards",
+    "Rule",
+    "Triples",
+    "Trust",
+    "candidates",
+    "exceptions",
+    "rewards_of",
+    "rules",
+]

@@ -1,0 +1,194 @@
+"""All that may explain what was counted: the outcomes by which each target may be reached."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gim.inference.structure.moves import (
+    FREE,
+    Outcomes,
+    Shift,
+    Start,
+    Values,
+    coordinate,
+    land,
+    outcomes_of,
+    start_of,
+    values_of,
+)
+from gim.inference.structure.triples import Floats, Ints, Triples, summed
+from gim.jit import entry
+
+FOLDS, MANY_FOLDS, FEW_PAIRS = 3, 6, 100  # parts in which pairs are held out; more if few
+UNSEEN = 0.1  # observations that every outcome has before anything is seen
+CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
+
+
+Chain = tuple[tuple[int, ...], ...]  # sets of features, each within the next; the first is empty
+
+
+class Move(NamedTuple):
+    """How a block of variables moves."""
+
+    variables: tuple[int, ...]
+    shifts: tuple[Shift, ...] = ()  # ordinal actions added first: the after-state
+
+
+class Weights(NamedTuple):
+    """What counts count: the visits of a pair, less and less as they become many."""
+
+    of: Floats  # [I] observations
+    visits: Floats  # [P] pairs
+
+
+class Level(NamedTuple):
+    """One level of contexts: where each pair and each explanation is counted."""
+
+    context: Ints  # [P] of each pair that was met
+    cell: Ints  # [E] of each explanation: its context and outcome
+    keys: Ints  # [C] what each context is called; rising
+    pairs: Ints  # [C] pairs met in it
+    cells: Ints  # [M] context * outcomes + outcome of each cell; rising
+
+
+class Explained:
+    """What was counted of a block, and the explanations of each count.
+
+    Observations are (pair, value reached); those of a pair are together, as are the explanations of
+    an observation. An outcome explains at most one observation of a pair.
+    """
+
+    def __init__(self, triples: Triples, move: Move) -> None:
+        self.triples, self.move = triples, move
+        self.values: Values = values_of(triples, move.variables)
+        self.pairs = triples.met
+        self.start: Start = start_of(triples, move.variables, move.shifts, self.values, self.pairs)
+        V = len(self.values.codes)
+        slot = np.searchsorted(self.pairs, triples.pair)
+        kept = triples.counts > 0
+        key = slot[kept] * V + self.values.of_state[triples.indices[kept]]
+        unique, where = np.unique(key, return_inverse=True)
+        self.slot, self.target = np.divmod(unique, V)  # [I] pair (by its place) and value
+        self.of_triple = where.ravel()  # [triples with counts] the observation that each is part of
+        self.weight: Floats = summed(where.ravel(), triples.counts[kept], len(unique))
+        self.first = np.searchsorted(self.slot, np.arange(len(self.pairs) + 1))  # [P + 1]
+        self.visits: Floats = triples.n.ravel()[self.pairs]  # [P]
+        codes = self.values.codes
+        self.outcomes: Outcomes = outcomes_of(
+            self.start.base[self.slot],
+            codes[self.target],
+            triples.ordinal[list(move.variables)],
+            self.values.sizes,
+        )
+        self.begin, self.outcome = explain(
+            *self.start, self.slot, self.target, *self.outcomes[:3], *self.values[0::2],
+            self.values.table,
+        )  # fmt: skip
+        self._levels: dict[tuple[int, ...], Level] = {}
+        self._weights: dict[tuple[float, int | None], Weights] = {}
+        order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
+        self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
+        self.fold: Ints = order % self.folds  # [P] in which each pair is held out
+
+    @property
+    def changes(self) -> int:
+        """Changes that are told apart."""
+        return len(self.outcomes.add)
+
+    @property
+    def many(self) -> int:
+        """Outcomes in all: changes and values."""
+        return self.changes + len(self.values.codes)
+
+    @cached_property
+    def chances(self) -> Floats:
+        """Of each outcome before anything is known of contexts, [O + V].
+
+        In proportion to the observations that look like it: most is change, the rest is values.
+        """
+        values = summed(self.target, np.ones(len(self.target)), len(self.values.codes))
+        change, value = self.outcomes.support + UNSEEN, values + UNSEEN
+        share = CHANGES if self.changes else 0.0
+        parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
+        return np.concatenate(parts)
+
+    @cached_property
+    def base(self) -> Floats:
+        """The chance of each explanation before anything is known of contexts, [E]."""
+        return self.chances[self.outcome]
+
+    @cached_property
+    def of(self) -> Ints:
+        """The observation of each explanation, [E]."""
+        return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
+
+    def weights(self, most: float, without: int | None = None) -> Weights:
+        """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).
+
+        Where pairs differ, one that was met a thousand times must not speak for all others. Pairs
+        of the fold `without` count for nothing.
+        """
+        if (most, without) not in self._weights:
+            less = 1.0 + self.visits / most
+            kept = np.ones(len(less)) if without is None else (self.fold != without) * 1.0
+            self._weights[most, without] = Weights(
+                self.weight * (kept / less)[self.slot], self.visits * kept / less
+            )
+        return self._weights[most, without]
+
+    def level(self, features: tuple[int, ...]) -> Level:
+        """Contexts by these features."""
+        if features not in self._levels:
+            keys, at = np.unique(self.triples.context(features, self.pairs), return_inverse=True)
+            context = at.ravel().astype(np.int64)
+            cells, cell = np.unique(
+                context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True
+            )
+            self._levels[features] = Level(
+                context, cell.ravel().astype(np.int64), keys, np.bincount(context), cells
+            )
+        return self._levels[features]
+
+
+@entry
+def explain(
+    base: Any,
+    own: Any,
+    slot: Any,
+    target: Any,
+    add: Any,
+    fixed: Any,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+) -> Any:
+    """Begins [I + 1] of the explanations of each observation, and their outcomes [E]."""
+    changes = add.shape[0]
+    begin = np.zeros(slot.size + 1, np.int64)
+    outcome = np.empty(2 * slot.size + 16, np.int64)
+    E = 0
+    for i in range(slot.size):
+        p, v = slot[i], target[i]
+        for o in range(changes):
+            reached = True
+            for j in range(sizes.size):
+                if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
+                    reached = False
+                    break
+            if not reached and own[p] == v:  # blocked, perhaps
+                reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
+            if reached:
+                outcome[E] = o
+                E += 1
+            if outcome.size < E + 2:
+                grown = np.empty(2 * outcome.size, np.int64)
+                grown[:E] = outcome[:E]
+                outcome = grown
+        outcome[E] = changes + v
+        E += 1
+        begin[i + 1] = E
+    return begin, outcome[:E].copy()

@@ -1,0 +1,189 @@
+"""Where an outcome leads: s' = T(b, o).
+
+An outcome o changes a block of variables: it adds to the ordinal ones and sets or keeps the nominal
+ones; or it goes to fixed values whatever held before. b is where the move begins: the state itself,
+or its after-state, in which ordinal actions have been added already. At an edge a move may be
+blocked and *stay*, be *clipped* coordinate by coordinate, or *wrap* round; these are outcomes of
+their own, alike but at edges. A target that does not exist is blocked in every case.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from gim.inference.structure.triples import Floats, Ints, Mask, Triples, ranked
+from gim.jit import entry, hot
+
+STAY, CLIP, WRAP = 0, 1, 2
+FREE = -1
+PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
+MOST = 128  # changes that are told apart; the rest is explained by where it leads
+CLIPPED = 0.25  # support of a clipped move, which looks like one that stays, but at edges
+
+
+class Values(NamedTuple):
+    """What a block of variables can be: its values, numbered, and the way back from codes."""
+
+    codes: Ints  # [V, b] of each value
+    of_state: Ints  # [S] the value that each state has
+    sizes: Ints  # [b]
+    table: Ints  # [a power of 2] values by hash of their codes, FREE where there is none
+
+
+class Outcomes(NamedTuple):
+    """The changes that a block may make; outcome number O + v goes to value v."""
+
+    add: Ints  # [O, b] what is added, or what it is set to where `fixed`
+    fixed: Mask  # [O, b]
+    edge: Ints  # [O] STAY, CLIP or WRAP
+    support: Floats  # [O] observations that look like it
+
+    def at(self, which: Any) -> Outcomes:
+        """Some of them."""
+        return Outcomes(*(part[which] for part in self))
+
+
+@hot
+def coordinate(
+    base: Any, p: int, add: Any, fixed: Any, o: int, i: int, size: int, edge: int
+) -> int:
+    """Coordinate i after outcome o from base p; FREE if it is blocked."""
+    if fixed[o, i]:
+        return add[o, i]
+    c = base[p, i] + add[o, i]
+    if 0 <= c < size:
+        return c
+    if edge == CLIP:
+        return 0 if c < 0 else size - 1
+    if edge == WRAP:
+        return c % size
+    return FREE
+
+
+@hot
+def land(
+    base: Any,
+    p: int,
+    add: Any,
+    fixed: Any,
+    o: int,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+    own: int,
+) -> int:
+    """The value where outcome o leads from base p; `own` if it is blocked."""
+    if o >= add.shape[0]:
+        return o - add.shape[0]
+    key = 0
+    for i in range(sizes.size):
+        c = coordinate(base, p, add, fixed, o, i, sizes[i], edge[o])
+        if c == FREE:
+            return own
+        key = (key * sizes[i] + c) % PRIME
+    place = key & (table.size - 1)
+    while table[place] != FREE:
+        v, same = table[place], True
+        for i in range(sizes.size):
+            if codes[v, i] != coordinate(base, p, add, fixed, o, i, sizes[i], edge[o]):
+                same = False
+                break
+        if same:
+            return v
+        place = (place + 1) & (table.size - 1)
+    return own
+
+
+@entry
+def hashed(codes: Any, sizes: Any, table: Any) -> None:
+    """Fill the table of values by their codes, by linear probing."""
+    for v in range(codes.shape[0]):
+        key = 0
+        for i in range(sizes.size):
+            key = (key * sizes[i] + codes[v, i]) % PRIME
+        place = key & (table.size - 1)
+        while table[place] != FREE:
+            place = (place + 1) & (table.size - 1)
+        table[place] = v
+
+
+def values_of(triples: Triples, variables: tuple[int, ...]) -> Values:
+    """The values of a block of variables that some state has."""
+    of_state = triples.states_by(variables)
+    first = np.unique(of_state, return_index=True)[1]
+    codes = np.ascontiguousarray(triples.codes[first][:, list(variables)])
+    sizes = triples.codes[:, list(variables)].max(axis=0, initial=0) + 1
+    table = np.full(1 << max(1, int(2 * len(codes) - 1).bit_length()), FREE, np.int64)
+    hashed(codes, sizes, table)
+    return Values(codes, of_state, sizes, table)
+
+
+class Start(NamedTuple):
+    """Where moves begin: the state, or its after-state."""
+
+    base: Ints  # [pairs, b] codes
+    own: Ints  # [pairs] the value at which a blocked move stays
+
+
+Shift = tuple[int, int, int]  # variable of the state, variable of the action, +1 or -1
+
+
+def start_of(
+    triples: Triples,
+    variables: tuple[int, ...],
+    shifts: tuple[Shift, ...],
+    values: Values,
+    pairs: Ints,
+) -> Start:
+    """Where the moves of these pairs begin, after ordinal actions were added to their variables."""
+    s, a = pairs // triples.A, pairs % triples.A
+    base = np.ascontiguousarray(triples.codes[s][:, list(variables)])
+    own = values.of_state[s]
+    mine = [shift for shift in shifts if shift[0] in variables]
+    if not mine:
+        return Start(base, own)
+    for variable, j, sign in mine:
+        i = variables.index(variable)
+        moved = base[:, i] + sign * triples.action_codes[a, j]
+        base[:, i] = np.clip(moved, 0, values.sizes[i] - 1)
+    return Start(base, settled(base, values.codes, values.sizes, values.table, own))
+
+
+@entry
+def settled(base: Any, codes: Any, sizes: Any, table: Any, own: Any) -> Any:
+    """The value of each base, or `own` where it is none."""
+    none, no = np.zeros((1, sizes.size), np.int64), np.zeros((1, sizes.size), np.bool_)
+    stay = np.zeros(1, np.int64)
+    found = np.empty(own.size, np.int64)
+    for p in range(own.size):
+        found[p] = land(base, p, none, no, 0, stay, codes, sizes, table, own[p])
+    return found
+
+
+def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:
+    """The changes [O] that lead from each base to each target [I], the most frequent first."""
+    add = target - base
+    fixed = (add != 0) & ~ordinal
+    seen = _distinct(np.where(fixed, target, add), fixed)
+    far = ((np.abs(seen.add) > 1) & ~seen.fixed).any(axis=1)
+    far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
+    clipped = seen._replace(edge=np.full(len(far), CLIP), support=CLIPPED * seen.support).at(far)
+    short = np.where(ordinal, (add + sizes // 2) % sizes - sizes // 2, add)
+    round_ = (short != add).any(axis=1)
+    wrapped = _distinct(np.where(fixed, target, short)[round_], fixed[round_])
+    wrapped = wrapped._replace(edge=np.full(len(wrapped.add), WRAP))
+    parts = [np.concatenate(part) for part in zip(seen, clipped, wrapped, strict=True)]
+    return Outcomes(*(np.ascontiguousarray(part) for part in parts))
+
+
+def _distinct(add: Ints, fixed: Mask) -> Outcomes:
+    """The different changes among these, MOST at most, as moves that stay."""
+    rank = ranked(np.column_stack([add, fixed]))
+    first = np.unique(rank, return_index=True)[1]
+    often = np.bincount(rank, minlength=len(first)).astype(np.float64)
+    order = np.lexsort((np.arange(len(often)), -often))[:MOST]
+    edge = np.full(len(often), STAY)
+    return Outcomes(add[first], fixed[first], edge, often).at(order)

@@ -1,0 +1,77 @@
+"""Without variables: the numbering itself as coordinates.
+
+Whoever numbers cells does it row by row, so that s // m and s % m are row and column for some m; a
+queue or a stock is its own number. Every divisor of S is tried for m, and the bare number, by moves
+of the whole state; the two that look best are searched in full.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gim.inference.structure.block import Block, Form
+from gim.inference.structure.blocks import SEARCHED, search
+from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.product import Product
+from gim.inference.structure.search import MARGIN, by_action
+from gim.inference.structure.triples import Ints, Triples
+
+SCREENED = 10_000  # triples by which divisors are compared
+FINALISTS = 2
+
+
+class Numbering(NamedTuple):
+    """How numbers are read: the columns of a row (0: as they are), and the structure then."""
+
+    columns: int
+    forms: tuple[Form, ...]
+
+
+def coordinates(S: int, columns: int) -> Ints:
+    """[S, 1 or 2]: the number, or row and column of it."""
+    s = np.arange(S)
+    return s[:, None] if columns == 0 else np.column_stack(np.divmod(s, columns))
+
+
+def divisors(S: int) -> list[int]:
+    """Of S, without 1 and S, rising."""
+    small = [m for m in range(2, int(np.sqrt(S)) + 1) if S % m == 0]
+    return sorted({*small, *(S // m for m in small)})
+
+
+class Numbered(Product):
+    """A structure of coordinates that were read off the numbers of states."""
+
+    def __init__(self, triples: Triples, numbering: Numbering) -> None:
+        seen = triples.with_codes(coordinates(triples.S, numbering.columns))
+        super().__init__(seen, [Block(Explained(seen, f.move), f) for f in numbering.forms])
+        self.numbering = numbering
+
+    @property
+    def form(self) -> Numbering:  # type: ignore[override]
+        """The structure, which may be fitted to other counts."""
+        return self.numbering
+
+
+def by_numbers(triples: Triples, form: Numbering | None = None) -> Numbered:
+    """Find how states are numbered, or take that of `form`, and fit the structure to all counts."""
+    return Numbered(triples, read(triples) if form is None else form)
+
+
+def read(triples: Triples) -> Numbering:
+    """How states are numbered, by held-out pairs."""
+    few, many = triples.thinned(SCREENED), triples.thinned(SEARCHED)
+    scores = {m: _screened(few, m) for m in (0, *divisors(triples.S))}
+    leading = sorted(scores, key=lambda m: -scores[m])[:FINALISTS]
+    found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in leading}
+    best = max(found, key=lambda m: (found[m][1] - (MARGIN if m else 0.0), -m))
+    return Numbering(best, found[best][0])
+
+
+def _screened(triples: Triples, columns: int) -> float:
+    """Held-out likelihood of moves of the whole state, by action alone."""
+    seen = triples.with_codes(coordinates(triples.S, columns))
+    data = Explained(seen, Move(tuple(range(seen.k))))
+    return by_action(data, Form(data.move)).score

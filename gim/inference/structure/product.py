@@ -1,0 +1,135 @@
+"""Next states as products: each block of variables changes on its own, given state and action.
+
+Of all combinations those are kept whose chance is not too small; they are made distributions again.
+What is said of a pair costs as much as it has successors.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from gim.inference.structure.block import Block, Form
+from gim.inference.structure.moves import FREE
+from gim.inference.structure.triples import Ints, Triples
+from gim.jit import entry
+
+CUT = 1e-4  # chance of a successor that is kept, relative to the likeliest one
+
+
+class Product:
+    """Blocks of variables, each fitted on its own, as one prediction of the next state.
+
+    Args:
+        triples: what was counted.
+        blocks: fitted blocks; every variable is in one of them.
+    """
+
+    def __init__(self, triples: Triples, blocks: list[Block]) -> None:
+        self.triples, self.blocks = triples, blocks
+        values = [block.data.values for block in blocks]
+        self.of_state: Ints = np.array([value.of_state for value in values])  # [B, S]
+        rng = np.random.default_rng(0)  # hashes only: every choice gives the same result
+        self.mix: list[Ints] = [rng.integers(1 << 40, size=len(v.codes)) for v in values]
+        keys = sum(mix[of] for mix, of in zip(self.mix, self.of_state, strict=True))
+        self.table: Ints = np.full(1 << max(1, int(2 * triples.S - 1).bit_length()), FREE, np.int64)
+        by_key(np.asarray(keys), self.table)
+
+    @property
+    def form(self) -> tuple[Form, ...]:
+        """The structure, which may be fitted to other counts."""
+        return tuple(block.form for block in self.blocks)
+
+    def rows(self, pairs: Ints, apart: bool = False) -> Any:
+        """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
+
+        Args:
+            pairs: s*A + a of those asked for.
+            apart: without what each of the pairs has counted itself.
+        """
+        pairs = np.asarray(pairs, np.int64)
+        parts = [block.distribution(pairs, apart) for block in self.blocks]
+        ends = np.cumsum([0] + [len(values) for _, values, _ in parts])
+        start, state, chance = combined(
+            np.array([part[0] + end for part, end in zip(parts, ends, strict=False)]),
+            np.concatenate([part[1] for part in parts]),
+            np.concatenate([part[2] for part in parts]),
+            np.concatenate([mix[part[1]] for mix, part in zip(self.mix, parts, strict=True)]),
+            self.of_state,
+            self.table,
+        )
+        return sparse.csr_array((chance, state, start), shape=(len(pairs), self.triples.S))
+
+    def levels(self, pairs: Ints, apart: bool = False) -> Ints:
+        """How far each pair had to back off: 0 where the finest contexts have counts."""
+        found = np.zeros(len(pairs), np.int64)
+        for block in self.blocks:
+            found = np.maximum(found, len(block.levels) - 1 - block.find(pairs, apart)[0])
+        return found
+
+
+@entry
+def by_key(keys: Any, table: Any) -> None:
+    """Fill the table of states by their keys, by linear probing."""
+    for s in range(keys.size):
+        place = (keys[s] % 2147483647) & (table.size - 1)
+        while table[place] != FREE:
+            place = (place + 1) & (table.size - 1)
+        table[place] = s
+
+
+@entry
+def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, table: Any) -> Any:
+    """Products of the blocks' distributions, as states: starts [P + 1], states, chances."""
+    B, P = starts.shape[0], starts.shape[1] - 1
+    begin, place, room = np.zeros(P + 1, np.int64), 0, 4 * P + 64
+    states, chances = np.empty(room, np.int64), np.empty(room)
+    at, best = np.empty(B + 1, np.int64), np.ones(B + 1)
+    partial, keys = np.ones(B + 1), np.zeros(B + 1, np.int64)
+    for p in range(P):
+        for b in range(B - 1, -1, -1):  # the best that blocks from b on can add
+            most = 0.0
+            for i in range(starts[b, p], starts[b, p + 1]):
+                most = max(most, chance[i])
+            best[b] = best[b + 1] * most
+        least, total, row = CUT * best[0], 0.0, place
+        b = 0
+        at[0] = starts[0, p]
+        while b >= 0 and best[0] > 0.0:
+            if b < B:
+                if at[b] == starts[b, p + 1]:
+                    b -= 1
+                    continue
+                i = at[b]
+                at[b] += 1
+                if partial[b] * chance[i] * best[b + 1] >= least:
+                    partial[b + 1] = partial[b] * chance[i]
+                    keys[b + 1] = keys[b] + key[i]
+                    b += 1
+                    if b < B:
+                        at[b] = starts[b, p]
+                continue
+            spot = (keys[B] % 2147483647) & (table.size - 1)
+            while table[spot] != FREE:
+                s, same = table[spot], True
+                for c in range(B):
+                    if of_state[c, s] != value[at[c] - 1]:
+                        same = False
+                        break
+                if same:
+                    if place == states.size:
+                        more, longer = np.empty(2 * place, np.int64), np.empty(2 * place)
+                        more[:place], longer[:place] = states, chances
+                        states, chances = more, longer
+                    states[place], chances[place] = s, partial[B]
+                    total += partial[B]
+                    place += 1
+                    break
+                spot = (spot + 1) & (table.size - 1)
+            b -= 1
+        for i in range(row, place):
+            chances[i] /= total
+        begin[p + 1] = place
+    return begin, states[:place].copy(), chances[:place].copy()

@@ -1,0 +1,156 @@
+"""The structure of a block by held-out likelihood: its edges, after-states, contexts, shrinkage.
+
+A form is judged by what all pairs but one say of that one (`gim.inference.structure.em`), for all
+pairs that were met, those met once included:
+
+    score = sum over pairs of w(n) mean log((1 - epsilon) q(s') + epsilon / V),
+    w(n) = n / (1 + n / FEW)
+
+epsilon is the share of exceptions that suits the form best; a pair met often counts as FEW visits.
+"""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import NamedTuple
+
+import numpy as np
+
+from gim.inference.structure.block import Form
+from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
+from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.triples import Floats, Ints, Triples, summed
+
+FEW = 5.0
+EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
+KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
+DEPTH = 4  # levels of contexts below the root
+LEADING = 4  # single features that are tried in pairs
+FINALISTS = 2  # of which one is the next level
+MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
+MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
+
+
+Features = tuple[int, ...]
+
+
+class Found(NamedTuple):
+    """A form and how it did."""
+
+    form: Form
+    held: Floats  # [I] chance of each observation, by the pairs of other folds
+    logs: Floats  # [P] weighted log-likelihood of each pair
+    shares: list[Floats]  # [folds] of explanations, to go on from
+
+    @property
+    def score(self) -> float:
+        """Held-out log-likelihood."""
+        return float(self.logs.sum())
+
+    def beats(self, other: Found) -> bool:
+        """Whether it is better by more than chance."""
+        gain = self.logs - other.logs
+        return bool(gain.sum() > MARGIN + Z * np.sqrt(gain @ gain))
+
+
+def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats:
+    """Log-likelihood by pair [P], at the share of exceptions that suits best."""
+    mixed = np.log((1 - EXCEPTIONS[:, None]) * held + EXCEPTIONS[:, None] / V)
+    best = int(np.argmax(mixed @ weight))
+    return summed(slot, mixed[best] * weight, pairs)
+
+
+def contexts(data: Explained, found: Found) -> Found:
+    """Add levels of contexts greedily, one or two features at a time, while they pay.
+
+    All are tried on one fold and with one step of EM; those that look best are judged in full.
+    """
+    features = range(data.triples.features)
+    while len(found.form.chain) <= DEPTH:
+        last = found.form.chain[-1]
+        singles: list[Features] = [(f,) for f in features if f not in last]
+        tried = {more: screened(data, found, more) for more in singles}
+        doubles = [one + other for one, other in combinations(_leading(tried, LEADING), 2)]
+        tried |= {more: screened(data, found, more) for more in doubles}
+        offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
+        best = max(offers, key=lambda each: each.score, default=found)
+        if not best.beats(found):
+            break
+        found = best
+    return found
+
+
+def _leading(tried: dict[Features, float], many: int) -> list[Features]:
+    return sorted(tried, key=lambda more: -tried[more])[:many]
+
+
+def screened(data: Explained, found: Found, more: Features) -> float:
+    """The score of one more level on the first fold, nearly."""
+    form = _finer(found.form, more)
+    here = data.fold[data.slot] == 0
+    held = held_out(data, form, 0, found.shares[0], 1)[0][:, here]
+    weight, slot = data.weights(FEW).of[here], data.slot[here]
+    V, P = len(data.values.codes), len(data.pairs)
+    return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
+
+
+def extended(data: Explained, found: Found, more: Features) -> Found:
+    """One more level, at the shrinkage that suits it best."""
+    return evaluated(data, _finer(found.form, more), found.shares)
+
+
+def _finer(form: Form, more: Features) -> Form:
+    return form._replace(chain=(*form.chain, tuple(sorted({*form.chain[-1], *more}))))
+
+
+def held_out(
+    data: Explained, form: Form, fold: int, share: Floats | None, iterations: int = ITERATIONS
+) -> tuple[Floats, Floats]:
+    """Chances of all observations without a fold, [KAPPAS, I], by the last shrinkage; shares."""
+    known = form.kappa[: len(form.chain) - 1]
+    stack, kappa = stacked(data, form.chain, form.most, fold), np.array([*known, 1.0])
+    posterior = fit(data, stack, kappa, share, iterations)
+    return judge(data, stack, kappa, KAPPAS, *posterior)[0], posterior.share
+
+
+def evaluated(data: Explained, form: Form, shares: list[Floats] | None = None) -> Found:
+    """Fit a form without each fold, with the last shrinkage chosen."""
+    held, fresh = np.zeros((len(KAPPAS), len(data.slot))), []
+    for fold in range(data.folds):
+        here = data.fold[data.slot] == fold
+        each, share = held_out(data, form, fold, None if shares is None else shares[fold])
+        held[:, here] = each[:, here]
+        fresh.append(share)
+    weight, V = data.weights(FEW).of, len(data.values.codes)
+    scores = [logs(each, weight, data.slot, len(data.pairs), V) for each in held]
+    best = int(np.argmax([each.sum() for each in scores]))
+    kappa = (*form.kappa[: len(form.chain) - 1], float(KAPPAS[best]))
+    return Found(form._replace(kappa=kappa), held[best], scores[best], fresh)
+
+
+def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Found]:
+    """Where the moves of a block begin: after which ordinal actions. Judged by action alone."""
+    data = Explained(triples, Move(variables))
+    best = data, by_action(data, Form(data.move))
+    free = [v for v in variables if triples.ordinal[v]]
+    amounts = np.flatnonzero(triples.action_ordinal).tolist()
+    while free and amounts:
+        shifts, before = best[1].form.move.shifts, best
+        for shift in product(free, amounts, (1, -1)):
+            data = Explained(triples, Move(variables, (*shifts, shift)))
+            found = by_action(data, Form(data.move))
+            best = (data, found) if found.beats(best[1]) else best
+        if best is before:
+            break
+        free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
+    data, found = best
+    others = [evaluated(data, found.form._replace(most=most), found.shares) for most in MOSTS]
+    best_most = max([found, *others], key=lambda each: each.score).form.most
+    return data, evaluated(data, Form(data.move, most=best_most))
+
+
+def by_action(data: Explained, form: Form) -> Found:
+    """A form without contexts, or with the action as the only one."""
+    root = evaluated(data, form)
+    found = extended(data, root, (data.triples.k,))
+    return found if found.beats(root) else root

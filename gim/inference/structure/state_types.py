@@ -1,0 +1,303 @@
+"""Types of states, learned from what their actions do.
+
+A relocatable action model (Leffler, Littman and Edmunds, 2007) says that an action does the same in
+all states of a type: it slides on ice and steps elsewhere. There the types are given; here each
+state has one of K types that is not seen, and pi(o | a, type) backs off to pi(o | a). A state's own
+few visits choose its type, which then speaks for the actions not yet tried there. Types are added
+one at a time, each begun by a state that the others explain badly, while held-out pairs gain.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gim.inference.structure.block import Block, Form, Lists, back_off, counted
+from gim.inference.structure.blocks import SEARCHED
+from gim.inference.structure.em import ENOUGH, PER_VISIT, fit, judge, stacked
+from gim.inference.structure.explanations import Explained, Move, Weights
+from gim.inference.structure.search import FEW, MARGIN, Z, logs
+from gim.inference.structure.triples import Floats, Ints, Triples, summed
+from gim.jit import entry
+
+MOST_TYPES = 6
+UNLIKELY = 1e-3  # chance of a type that is left out
+SEEDS = 2  # states that a new type is begun with, each in turn
+ITERATIONS = 30
+KAPPA = 1.0  # visits that an action's outcomes in all states are worth in a type
+
+
+class Mixture(NamedTuple):
+    """States of K types."""
+
+    mass: Floats  # [K, cells] outcomes counted by type and action
+    n: Floats  # [K, actions] visits
+    share: Floats  # [K] of the states
+    gamma: Floats  # [states that were left, K] chances of their types
+    held: Floats  # [I] chance of each observation, by the types that the counts give its state
+    logs: Floats  # [K, P] log-likelihood of each pair by type
+
+
+class Typed:
+    """Types of states, fitted.
+
+    Args:
+        triples: what was counted.
+        types: how many there are; None finds it on held-out pairs.
+    """
+
+    def __init__(self, triples: Triples, types: int | None = None) -> None:
+        self.triples = triples
+        self.data = Explained(triples, Move(tuple(range(triples.k))))
+        form = by_action(self.data)
+        self.block = Block(self.data, form)
+        self.types = search(triples.thinned(SEARCHED, by_state=True)) if types is None else types
+        self.prior = prepared(self.data, form)
+        self.mixture = mixed(self.prior, self.types)
+        self.lists = [self._lists(k) for k in range(self.types)]
+
+    @property
+    def form(self) -> int:
+        """The structure, which may be fitted to other counts."""
+        return self.types
+
+    def rows(self, pairs: Ints, apart: bool = False) -> Any:
+        """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing."""
+        pairs = np.asarray(pairs, np.int64)
+        data, S = self.data, self.triples.S
+        gamma = self.chances(pairs, apart)
+        depth, context = self.block.find(pairs, apart)
+        state_of = np.empty(S, np.int64)
+        state_of[data.values.of_state] = np.arange(S)
+        total = sparse.csr_array((len(pairs), S))
+        for k in range(self.types):
+            which = np.where((depth == 1) & (gamma[:, k] > 0), context, -1)
+            start, value, chance = self.block.landing(pairs, which, self.lists[k])
+            chance *= np.repeat(gamma[:, k], np.diff(start))
+            total = total + sparse.csr_array((chance, state_of[value], start), (len(pairs), S))
+        sums = np.asarray(total.sum(axis=1)).ravel()
+        total.data /= np.repeat(np.maximum(sums, 1e-300), np.diff(total.indptr))
+        return total
+
+    def levels(self, pairs: Ints, apart: bool = False) -> Ints:
+        """0 where the state was left by other actions, 1 where its type is anyone's guess."""
+        n = self.triples.n
+        left = n.sum(axis=1)[pairs // self.triples.A]
+        own = n.ravel()[pairs] if apart else 0.0
+        return (left - own <= 0).astype(np.int64)
+
+    def chances(self, pairs: Ints, apart: bool = False) -> Floats:
+        """Of the types of the states of pairs, [pairs, K]."""
+        mixture, states = self.mixture, self.prior.states
+        gamma = np.tile(mixture.share, (len(pairs), 1))
+        if len(states):
+            s = pairs // self.triples.A
+            z = np.minimum(np.searchsorted(states, s), len(states) - 1)
+            left = states[z] == s
+            gamma[left] = mixture.gamma[z[left]]
+            if apart:
+                slot = np.minimum(np.searchsorted(self.data.pairs, pairs), len(self.data.pairs) - 1)
+                met = self.data.pairs[slot] == pairs
+                gamma[met] = _without(mixture, z[met], slot[met])
+        gamma[gamma < UNLIKELY] = 0.0
+        return gamma / gamma.sum(axis=1, keepdims=True)
+
+    def _lists(self, k: int) -> Lists:
+        """Outcomes of a type, by action."""
+        block, actions = self.block, self.mixture.n.shape[1]
+        mass = np.append(block.posterior.mass, self.mixture.mass[k])
+        n = np.append(block.stack.n, self.mixture.n[k])
+        levels = [*block.levels, block.levels[1]]
+        below = np.arange(actions) + block.first[1]
+        lists = Lists(*back_off(
+            *counted(levels, self.data.many, mass, n), np.append(block.parent, below), n,
+            np.append(block.kappa, np.full(actions, KAPPA)), self.data.chances,
+        ))  # fmt: skip
+        return lists._replace(
+            start=np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2] :])
+        )
+
+
+def _without(mixture: Mixture, z: Ints, slot: Ints) -> Floats:
+    """Chances of types without what a pair itself says."""
+    logs = np.log(np.maximum(mixture.gamma[z], 1e-300)) - mixture.logs[:, slot].T
+    gamma = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
+    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+
+
+def by_types(triples: Triples, form: int | None = None) -> Typed:
+    """Find how many types there are, or take `form`, and fit them to all counts."""
+    return Typed(triples, form)
+
+
+def by_action(data: Explained) -> Form:
+    """Contexts are actions."""
+    return Form(data.move, ((), (data.triples.k,)), (KAPPA, KAPPA))
+
+
+def search(triples: Triples) -> int:
+    """How many types held-out pairs ask for."""
+    data = Explained(triples, Move(tuple(range(triples.k))))
+    form = by_action(data)
+    priors = [prepared(data, form, fold) for fold in range(data.folds)]
+    weight, V = data.weights(FEW).of, len(data.values.codes)
+    best, found = None, [mixed(prior, 1) for prior in priors]
+    for types in range(1, MOST_TYPES + 1):
+        held = np.zeros(len(data.slot))
+        for fold, mixture in enumerate(found):
+            here = data.fold[data.slot] == fold
+            held[here] = mixture.held[here]
+        new = logs(held, weight, data.slot, len(data.pairs), V)
+        gain = new if best is None else new - best
+        if best is not None and gain.sum() <= MARGIN + Z * np.sqrt(gain @ gain):
+            return types - 1
+        best = new
+        found = [another(prior, mixture) for prior, mixture in zip(priors, found, strict=True)]
+    return MOST_TYPES
+
+
+class Data(NamedTuple):
+    """Counts of states, and what actions do anywhere."""
+
+    data: Explained
+    weights: Weights
+    states: Ints  # [Z] those that were left
+    first: Ints  # [Z + 1] the pairs of each
+    context: Ints  # [P] the action of each pair
+    cell: Ints  # [E] action and outcome of each explanation
+    chance: Floats  # [E] of each explanation in all states
+
+
+def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
+    """Fit outcomes by action alone, without a fold."""
+    stack = stacked(data, form.chain, form.most, without)
+    posterior = fit(data, stack, np.array(form.kappa))
+    kappa = np.array(form.kappa)
+    held, fresh = judge(data, stack, kappa, kappa[-1:], *posterior)
+    level = data.level((data.triples.k,))
+    states, first = np.unique(data.pairs // data.triples.A, return_index=True)
+    return Data(
+        data,
+        stack.weights,
+        states,
+        np.append(first, len(data.pairs)),
+        level.context,
+        level.cell,
+        fresh * held[0, data.of],
+    )
+
+
+def mixed(prior: Data, types: int) -> Mixture:
+    """States of so many types, added one at a time."""
+    cells, actions = int(prior.cell.max(initial=-1)) + 1, int(prior.context.max(initial=-1)) + 1
+    found = settled(prior, np.zeros((1, cells)), np.zeros((1, actions)), np.ones(1))
+    for _ in range(1, types):
+        found = another(prior, found)
+    return found
+
+
+def another(prior: Data, found: Mixture) -> Mixture:
+    """One type more, begun with the state that gains most."""
+    offers = [_split(prior, found, seed) for seed in _seeds(prior, found)]
+    return max(offers, key=_fits(prior), default=found)
+
+
+def _fits(prior: Data) -> Any:
+    """How well a mixture explains what was counted."""
+    return lambda mixture: float(prior.weights.of @ np.log(mixture.held))
+
+
+def _seeds(prior: Data, found: Mixture) -> Ints:
+    """States that are explained worst."""
+    of = np.searchsorted(prior.states, prior.data.pairs // prior.data.triples.A)
+    surprise = -prior.weights.of * np.log(found.held)
+    return np.argsort(-summed(of[prior.data.slot], surprise, len(prior.states)), kind="stable")[
+        :SEEDS
+    ]
+
+
+def _split(prior: Data, found: Mixture, seed: int) -> Mixture:
+    """One type more, begun with what one state did."""
+    pairs = np.arange(prior.first[seed], prior.first[seed + 1])
+    mine = np.isin(prior.data.slot[prior.data.of], pairs)
+    total = summed(prior.data.of, prior.chance, len(prior.data.slot))
+    weight = mine * prior.weights.of[prior.data.of] * prior.chance / total[prior.data.of]
+    mass = summed(prior.cell, weight, found.mass.shape[1])
+    n = summed(prior.context[pairs], prior.weights.visits[pairs], found.n.shape[1])
+    share = np.append(found.share * len(prior.states), 1.0)
+    return settled(
+        prior, np.vstack([found.mass, mass]), np.vstack([found.n, n]), share / share.sum()
+    )
+
+
+def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
+    """EM over types and explanations."""
+    data, before = prior.data, -np.inf
+    enough = max(ENOUGH, PER_VISIT * float(prior.weights.of.sum()))
+    for _ in range(ITERATIONS):
+        gamma, held, by_pair, mass, n = step(
+            prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
+            prior.chance, mass, n, np.log(share), KAPPA,
+        )  # fmt: skip
+        share = (gamma.sum(axis=0) + 1.0) / (len(gamma) + len(share))
+        likelihood = float(prior.weights.of @ np.log(held))
+        if likelihood < before + enough:
+            break
+        before = likelihood
+    return Mixture(mass, n, share, gamma, held, by_pair)
+
+
+@entry
+def step(
+    states: Any,
+    first: Any,
+    begin: Any,
+    weight: Any,
+    visits: Any,
+    context: Any,
+    cell: Any,
+    chance: Any,
+    mass: Any,
+    n: Any,
+    log_share: Any,
+    kappa: float,
+) -> Any:
+    """One step of EM: chances of types, of observations, and the counts that follow."""
+    K = log_share.size
+    gamma, held = np.zeros((states.size - 1, K)), np.zeros(weight.size)
+    by_pair = np.zeros((K, first.size - 1))
+    new_mass, new_n = np.zeros(mass.shape), np.zeros(n.shape)
+    q = np.zeros((K, weight.size))
+    for z in range(states.size - 1):
+        for k in range(K):
+            gamma[z, k] = log_share[k]
+        for p in range(states[z], states[z + 1]):
+            for i in range(first[p], first[p + 1]):
+                for k in range(K):
+                    total = 0.0
+                    for e in range(begin[i], begin[i + 1]):
+                        total += mass[k, cell[e]] + kappa * chance[e]
+                    q[k, i] = total / (n[k, context[p]] + kappa)
+                    by_pair[k, p] += weight[i] * np.log(q[k, i])
+            for k in range(K):
+                gamma[z, k] += by_pair[k, p]
+        most, total = -np.inf, 0.0
+        for k in range(K):
+            most = max(most, gamma[z, k])
+        for k in range(K):
+            gamma[z, k] = np.exp(gamma[z, k] - most)
+            total += gamma[z, k]
+        for k in range(K):
+            gamma[z, k] /= total
+        for p in range(states[z], states[z + 1]):
+            for k in range(K):
+                new_n[k, context[p]] += gamma[z, k] * visits[p]
+            for i in range(first[p], first[p + 1]):
+                for k in range(K):
+                    held[i] += gamma[z, k] * q[k, i]
+                    scale = gamma[z, k] * weight[i] / (q[k, i] * (n[k, context[p]] + kappa))
+                    for e in range(begin[i], begin[i + 1]):
+                        new_mass[k, cell[e]] += scale * (mass[k, cell[e]] + kappa * chance[e])
+    return gamma, held, by_pair, new_mass, new_n

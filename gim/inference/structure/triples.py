@@ -1,0 +1,242 @@
+"""What was counted, and what states and actions are made of: all that a structured candidate sees.
+
+A *feature* is anything that a context may look at: the variables of the state and the action first;
+then, of each ordinal variable, whether it is at its lower or upper edge; then the variables of the
+action where it has several, and each action against all others.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+SINGLED = 32  # actions up to which each is a feature of its own
+
+
+class Triples:
+    """Counts of (s, a, s') with the variables behind the numbers.
+
+    Args:
+        indptr, indices, counts: CSR of S*A rows (s*A + a) over next states; pairs that are held out
+            have an empty row.
+        available: [S, A] pairs that can be played.
+        codes: [S, k] the variables of each state as whole numbers from 0, or None if nothing is
+            known of them: then they are just numbered. States that share all of their variables get
+            one more that tells them apart.
+        ordinal: [k] variables whose order means something; all of them unless given.
+        action_codes: [A, j] the same for actions, or None if nothing is known of them: then the
+            number of the action is tried as an amount where there are more than two.
+        action_ordinal: [j].
+        R, R2: sums of rewards and of their squares by triple, aligned with `counts`, or None.
+        terminal: [S] states that were seen to end an episode.
+
+    Example:
+        >>> Triples([0, 1, 1, 2, 2], [1, 0], [3, 1], np.ones((2, 2), bool), [[0], [1]]).n
+        array([[3., 0.],
+               [1., 0.]])
+    """
+
+    def __init__(
+        self,
+        indptr: ArrayLike,
+        indices: ArrayLike,
+        counts: ArrayLike,
+        available: ArrayLike,
+        codes: ArrayLike | None,
+        ordinal: ArrayLike | None = None,
+        action_codes: ArrayLike | None = None,
+        action_ordinal: ArrayLike | None = None,
+        R: ArrayLike | None = None,
+        R2: ArrayLike | None = None,
+        terminal: ArrayLike | None = None,
+    ) -> None:
+        self.available: Mask = np.asarray(available, bool)
+        self.S, self.A = self.available.shape
+        self.indptr, self.indices = _ints(indptr), _ints(indices)
+        self.counts: Floats = np.asarray(counts, np.float64)
+        self.R = None if R is None else np.asarray(R, np.float64)
+        self.R2 = None if R2 is None else np.asarray(R2, np.float64)
+        self.terminal: Mask = (
+            np.zeros(self.S, bool) if terminal is None else np.asarray(terminal, bool)
+        )
+        self.named = codes is not None  # whether anything is known of what states are made of
+        numbered = np.arange(self.S)[:, None] if codes is None else codes
+        self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
+        numbers = np.arange(self.A)[:, None]
+        amounts = [self.A > 2] if action_codes is None else action_ordinal
+        self.action_codes, self.action_ordinal = _variables(
+            numbers if action_codes is None else action_codes, amounts, self.A
+        )
+        if len(self.indptr) != self.S * self.A + 1:
+            raise ValueError(
+                f"indptr has {len(self.indptr)} entries: S*A rows need {self.S * self.A + 1}"
+            )
+        self.pair: Ints = np.repeat(np.arange(self.S * self.A), np.diff(self.indptr))  # [nnz]
+        n = np.bincount(self.pair, self.counts, self.S * self.A)
+        self.n: Floats = n.reshape(self.S, self.A).astype(np.float64)
+        self.met: Ints = np.flatnonzero(n > 0)  # pairs s*A + a that were met
+        self._groups: dict[tuple[str, tuple[int, ...]], Ints] = {}
+
+    @property
+    def k(self) -> int:
+        """Variables of a state."""
+        return int(self.codes.shape[1])
+
+    @property
+    def features(self) -> int:
+        """How many features there are; the first k + 1 are the variables and the action."""
+        return len(self._state_features.T) + len(self._action_features.T)
+
+    @cached_property
+    def _state_features(self) -> Ints:
+        """[S, k and one for the edges of each ordinal variable that has a middle]"""
+        last = self.codes.max(axis=0, initial=0)
+        edges = np.where(self.codes == 0, 1, np.where(self.codes == last, 2, 0))
+        return np.column_stack([self.codes, edges[:, self.ordinal & (last > 2)]])
+
+    @cached_property
+    def _action_features(self) -> Ints:
+        """[A, the action, its own variables if it has several, each action against the others]"""
+        columns = [np.arange(self.A)[:, None]]
+        if self.action_codes.shape[1] > 1:
+            columns.append(self.action_codes)
+        if 2 < self.A <= SINGLED:
+            columns.append(np.eye(self.A, dtype=np.int64))
+        return np.column_stack(columns)
+
+    def variable_of(self, feature: int) -> int:
+        """The variable of the state that a feature looks at; -1 if it looks at the action."""
+        action, column = self._place[feature]
+        if action or column < self.k:
+            return -1 if action else column
+        last = self.codes.max(axis=0, initial=0)
+        return int(np.flatnonzero(self.ordinal & (last > 2))[column - self.k])
+
+    def without(self, held: Mask) -> Triples:
+        """The same without the pairs of a mask [S, A]: they leave no trace."""
+        keep = ~np.asarray(held, bool).ravel()[self.pair]
+        size = np.bincount(self.pair[keep], minlength=self.S * self.A)
+        return Triples(
+            np.append(0, np.cumsum(size)),
+            self.indices[keep],
+            self.counts[keep],
+            self.available,
+            self.codes if self.named else None,
+            self.ordinal,
+            self.action_codes,
+            self.action_ordinal,
+            None if self.R is None else self.R[keep],
+            None if self.R2 is None else self.R2[keep],
+            self.terminal,
+        )
+
+    def thinned(self, most: int, by_state: bool = False) -> Triples:
+        """About so many triples at the most: whole pairs, or whole states, drawn once for all."""
+        if len(self.counts) <= most:
+            return self
+        rng = np.random.default_rng(len(self.counts))
+        drop = rng.random((self.S, 1) if by_state else self.n.shape) >= most / len(self.counts)
+        return self.without(np.broadcast_to(drop, self.n.shape))
+
+    def with_codes(self, codes: ArrayLike, ordinal: ArrayLike | None = None) -> Triples:
+        """The same counts, with other variables."""
+        return Triples(
+            self.indptr,
+            self.indices,
+            self.counts,
+            self.available,
+            codes,
+            ordinal,
+            self.action_codes,
+            self.action_ordinal,
+            self.R,
+            self.R2,
+            self.terminal,
+        )
+
+    def states_by(self, variables: tuple[int, ...]) -> Ints:
+        """The group [S] of each state: states that share these variables are together."""
+        return self._by("state", variables, self.codes)
+
+    def group(self, features: tuple[int, ...]) -> tuple[Ints, Ints]:
+        """Groups of states [S] and of actions [A] that no feature of these tells apart."""
+        state = tuple(self._place[f][1] for f in features if not self._place[f][0])
+        action = tuple(self._place[f][1] for f in features if self._place[f][0])
+        return (
+            self._by("state", state, self._state_features),
+            self._by("action", action, self._action_features),
+        )
+
+    @cached_property
+    def _place(self) -> list[tuple[bool, int]]:
+        """Whether each feature is one of actions, and its column there."""
+        of_state, of_action = self._state_features.shape[1], self._action_features.shape[1]
+        first = [(False, i) for i in range(self.k)] + [(True, 0)]
+        more = [(False, i) for i in range(self.k, of_state)]
+        return first + more + [(True, i) for i in range(1, of_action)]
+
+    def context(self, features: tuple[int, ...], pairs: Ints) -> Ints:
+        """The context of each pair by these features."""
+        state, action = self.group(features)
+        many = int(action.max(initial=0)) + 1
+        return state[pairs // self.A] * many + action[pairs % self.A]
+
+    def _by(self, kind: str, columns: tuple[int, ...], codes: Ints) -> Ints:
+        key = (kind, columns)
+        if key not in self._groups:
+            self._groups[key] = ranked(codes[:, list(columns)])
+        return self._groups[key]
+
+
+def ranked(rows: Ints) -> Ints:
+    """The rank [n] of each row of whole numbers [n, k] among the different ones, in their order.
+
+    One column at a time, so that nothing overflows however many there are.
+    """
+    rank = np.zeros(len(rows), np.int64)
+    for column in rows.T:
+        width = int(column.max(initial=0)) - int(column.min(initial=0)) + 1
+        key = rank * width + (column - column.min(initial=0))
+        rank = np.unique(key, return_inverse=True)[1].astype(np.int64).ravel()
+    return rank
+
+
+def summed(group: Ints, values: Floats, groups: int) -> Floats:
+    """Sums [groups] of the values of each group."""
+    return np.bincount(group, values, groups).astype(np.float64)
+
+
+def apart(codes: Ints, ordinal: Mask) -> tuple[Ints, Mask]:
+    """Codes that differ between any two states: a last variable numbers those that share all."""
+    group = ranked(codes)
+    if group.max(initial=-1) + 1 == len(codes):
+        return codes, ordinal
+    order = np.argsort(group, kind="stable")
+    first = np.searchsorted(group[order], group[order])
+    number = np.empty(len(codes), np.int64)
+    number[order] = np.arange(len(codes)) - first
+    return np.column_stack([codes, number]), np.append(ordinal, False)
+
+
+def _variables(codes: ArrayLike, ordinal: Any, rows: int) -> tuple[Ints, Mask]:
+    table = _ints(codes)
+    table = table[:, None] if table.ndim == 1 else table
+    if len(table) != rows:
+        raise ValueError(f"codes have {len(table)} rows: give one for each of the {rows}")
+    if table.min(initial=0) < 0:
+        raise ValueError("codes are whole numbers from 0: shift them")
+    flags = np.ones(table.shape[1], bool) if ordinal is None else np.asarray(ordinal, bool)
+    if flags.shape != (table.shape[1],):
+        raise ValueError(f"ordinal has shape {flags.shape}: give a flag for each variable")
+    return table, flags
+
+
+def _ints(values: ArrayLike) -> Ints:
+    return np.ascontiguousarray(values, dtype=np.int64)

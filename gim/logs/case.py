@@ -1,0 +1,138 @@
+"""From a log to what a safe policy plans on: counts, belief, inference, evidence."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.agent import Mind, Task
+from gim.inference.base import inferences
+from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
+from gim.inference.prior import no_prior
+from gim.logs.experience import within_experience
+from gim.logs.log import Log
+from gim.logs.safe.base import Bools, Case, Floats
+from gim.model.learned import LearnedModel
+from gim.model.rewards import seen_range
+
+SEED = 0  # what is random in an inference is fixed: one log has one policy
+
+
+class Inferred(NamedTuple):
+    """What is believed after a log."""
+
+    belief: Belief
+    task: Task
+    case: Case
+    model: LearnedModel
+    rows: sparse.csr_array  # [S*A, S] visits behind the estimate, pseudo-visits included
+    supported: Bools  # [S, A] pairs that were seen, or whose action is inferred there
+    notes: list[str]
+
+
+def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
+    """The belief that a log leads to, with the inference run once."""
+    infer = inferences.make(infer)
+    available = np.ones((log.S, log.A), bool) if log.available is None else log.available
+    available = available | log.terminal[:, None] | (log.counts.n > 0)
+    available = available | ~available.any(axis=1, keepdims=True)
+    made_of: dict[str, Any] = {"variables": log.variables, "action_variables": log.action_variables}
+    task = Task(log.S, log.A, horizon, available, seen_range(log.counts), **made_of)
+    belief = Belief(
+        log.counts,
+        log.terminal,
+        no_prior(*((0, 0) if infer is None else (log.S, log.A))),
+        visits=np.array([len(log)]),
+        infer_at=np.array([0]),
+    )
+    mind = Mind(task, np.random.default_rng(SEED))
+    belief = inferred_when_due(belief, infer, mind, seen_range(log.counts))
+    return belief._replace(prior=within_experience(belief.prior, log)), task, mind.notes
+
+
+def inferred(
+    log: Log,
+    infer: Any,
+    baseline: Floats,
+    horizon: int | None,
+    discount: float | None,
+    rewards: Any,
+) -> Inferred:
+    """All that planning needs; see `gim.learn`."""
+    longest = int(log.lengths.max())
+    belief, task, notes = belief_of(log, infer, longest if horizon is None else horizon)
+    P, seen = estimate(belief, task.available)
+    P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
+    n = np.where(log.terminal[:, None], 0.0, seen.n)
+    supported = (n > 0) & task.available
+    lost = ~supported.any(axis=1, keepdims=True)
+    if isinstance(rewards, str):
+        if rewards != "learn":
+            raise ValueError(f'rewards = {rewards!r}: give "learn", a table or a function')
+        n_r = np.where(seen.n_r > 0, seen.n_r, 1.0)
+        r = seen.R / n_r
+        spread = np.maximum(seen.R2 / n_r - r**2, 0.0)
+        unpaid = seen.n_r == 0
+    else:
+        r, spread, unpaid = rewards_of(rewards, log, P), np.zeros(n.shape), ~supported
+    least = min(float(r[supported & ~unpaid].min(initial=0.0)), 0.0)
+    r = np.where(unpaid | ~supported, least, r)
+    r = np.where(log.terminal[:, None], 0.0, r)
+    met = r[supported] if supported.any() else r
+    width = (float(met.min()), float(met.max()))
+    playable = task.available & (supported | lost)
+    case = Case(P, r, n, spread, playable, log.terminal, baseline, width, horizon, discount)
+    model = believed_model(belief, task).with_(
+        rewards=np.where(task.available, r, 0.0),
+        start=log.start,
+        discount=discount,
+        state_labels=log.states,
+        action_labels=log.actions,
+        name="model of a log",
+    )
+    assert isinstance(model, LearnedModel)
+    N = P * sparse.csr_array(n.reshape(-1, 1))
+    return Inferred(belief, task, case, model, sparse.csr_array(N), supported, notes)
+
+
+def rewards_of(given: Any, log: Log, P: sparse.csr_array) -> Floats:
+    """Known rewards as r(s,a): a table [S, A] or [S, A, S], or a function of labels."""
+    S, A = log.S, log.A
+    pair = np.repeat(np.arange(S * A), np.diff(P.indptr))
+    if callable(given):
+        names, acts = log.states, log.actions
+        each = zip((pair // A).tolist(), (pair % A).tolist(), P.indices.tolist(), strict=True)
+        paid = np.array([float(given(names[s], acts[a], names[t])) for s, a, t in each])
+    else:
+        table = np.asarray(given, np.float64)
+        if table.shape not in ((S, A), (S, A, S)):
+            raise ValueError(
+                f"rewards have shape {table.shape}: give [{S}, {A}] or [{S}, {A}, {S}], in the "
+                "order of log.states and log.actions"
+            )
+        paid = table.ravel()[pair] if table.ndim == 2 else table.reshape(S * A, S)[pair, P.indices]
+    if not np.isfinite(paid).all():
+        raise ValueError("the rewards given are not finite everywhere")
+    return np.asarray(np.bincount(pair, P.data * paid, S * A), np.float64).reshape(S, A)
+
+
+def baseline_of(given: Any, log: Log) -> Floats:
+    """Probabilities [S, A] of a policy that is the same at every step; None: the log's own."""
+    if given is None:
+        return log.behaviour
+    array: NDArray[Any] = np.asarray(given)
+    if array.dtype.kind in "iu" and array.shape == (log.S,) and array.min() >= 0:
+        if array.max() >= log.A:
+            raise ValueError(f"the baseline plays action {array.max()}: 0 to {log.A - 1} are")
+        return np.eye(log.A)[array]
+    if array.dtype.kind == "f" and array.shape == (log.S, log.A):
+        if (array < 0).any() or np.abs(array.sum(axis=1) - 1).max() > 1e-8:
+            raise ValueError("the baseline holds rows that are no probabilities")
+        return array
+    raise ValueError(
+        f"a baseline of shape {array.shape}: give actions [{log.S}] or probabilities "
+        f"[{log.S}, {log.A}], the same at every step"
+    )

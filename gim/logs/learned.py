@@ -1,0 +1,192 @@
+"""The type `Learned`: a policy from a log, what it is worth, and what is not known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from gim.logs.case import SEED, Inferred
+from gim.logs.log import Log
+from gim.logs.safe.base import Floats, Safe
+from gim.logs.truth import placed
+from gim.logs.worth import returns, values_of
+from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.planning import evaluate, plan
+from gim.policy import Policy
+
+SHARE = 0.9  # of the draws that lie between lower and upper
+DRAWS = 200
+MOST_WANTED = 20
+
+
+class Value(NamedTuple):
+    """The expected return from where episodes begin, or a difference of two.
+
+    `estimate` is that of the model; nine of ten worlds drawn from what is believed lie between
+    `lower` and `upper`. They take what is inferred as worth the visits that it claims, and
+    successors neither seen nor inferred not to happen; for the policy that looked best on the same
+    log they are hopeful.
+    """
+
+    estimate: float
+    lower: float
+    upper: float
+
+
+class Wanted(NamedTuple):
+    """A pair worth trying: what it might gain in an episode, and the visits it has."""
+
+    state: Any
+    action: Any
+    gain: float
+    visits: int
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What `gim.learn` made of a log.
+
+    Attributes:
+        log: the log.
+        policy: the policy to deploy, in the log's own labels.
+        model: what is believed of the world; `model.supported` says of which pairs.
+        safe: how the policy was chosen.
+        behind: the belief, the task and the estimate that it rests on.
+    """
+
+    log: Log
+    policy: Policy
+    model: LearnedModel
+    safe: Safe
+    behind: Inferred
+
+    @cached_property
+    def value(self) -> Value:
+        """What the policy is worth."""
+        return _value(self._returns(np.asarray(self.policy)))
+
+    def against(self, policy: ArrayLike | None = None) -> Value:
+        """By how much the policy is better than another, in the same worlds.
+
+        Args:
+            policy: actions [S] or [H, S], probabilities [S, A] or [H, S, A], or a `Policy`; None:
+                the baseline, which is the log's behaviour unless another was given.
+        """
+        other = self.behind.case.baseline if policy is None else np.asarray(policy)
+        return _value(self._returns(np.asarray(self.policy)) - self._returns(other))
+
+    def compare(self, mdp: TabularMDP) -> dict[str, float]:
+        """Compare with the truth, where it is known: true returns from where its episodes begin.
+
+        Returns those of the policy ("return"), of the baseline ("baseline"), of the best policy
+        ("optimal") and of a random one ("random"). States and actions are matched by label; in a
+        state that the log does not have, the first available action is played.
+        """
+        case = self.behind.case
+        over: dict[str, Any] = {"horizon": case.horizon, "discount": case.discount}
+
+        def worth(policy: Any) -> float:
+            v = evaluate(mdp, placed(policy, self.log, mdp), **over)
+            return float(mdp.start @ (v if v.ndim == 1 else v[0]))
+
+        best = plan(mdp, **over).v
+        chance = evaluate(mdp, mdp.uniform_policy(), **over)
+        return {
+            "return": worth(np.asarray(self.policy)),
+            "baseline": worth(case.baseline),
+            "optimal": float(mdp.start @ (best if best.ndim == 1 else best[0])),
+            "random": float(mdp.start @ (chance if chance.ndim == 1 else chance[0])),
+        }
+
+    @cached_property
+    def wanted(self) -> list[Wanted]:
+        """The pairs to try first: those that might change the policy most, the best first.
+
+        A pair's value may be a standard deviation higher than is believed; what it then gains over
+        the policy counts as often as the policy comes by. Of a pair of which nothing is known,
+        anything within the range of the values may come.
+        """
+        case, chances = self.behind.case, self._visits()
+        r, n, gamma = case.r, case.n, case.gamma
+        v = values_of(case, np.asarray(self.policy))
+        ahead = v if v.ndim == 1 else v[min(1, len(v) - 1)]
+        mean = case.expected(ahead)
+        variance = gamma**2 * np.maximum(case.expected(ahead**2) - mean**2, 0.0) + case.spread
+        doubt = np.sqrt(variance / (n + 1.0))
+        doubt[n == 0] = float(np.ptp(ahead)) + case.rewards[1] - case.rewards[0]
+        now = v if v.ndim == 1 else v[0]
+        gain = (r + gamma * mean + doubt - now[:, None]) * chances[:, None]
+        gain[~self.behind.task.available | case.terminal[:, None]] = -np.inf
+        best = np.argsort(-gain, axis=None, kind="stable")[:MOST_WANTED]
+        found = []
+        for s, a in zip(*np.unravel_index(best, gain.shape), strict=True):
+            if gain[s, a] > 0:
+                visits = int(self.log.counts.n[s, a])
+                found.append(
+                    Wanted(self.log.states[s], self.log.actions[a], float(gain[s, a]), visits)
+                )
+        return found
+
+    @cached_property
+    def unseen(self) -> int:
+        """Pairs that the policy recommends, in some state and step, though nobody tried them."""
+        array = np.asarray(self.policy)
+        if array.dtype.kind == "f":
+            plays = array > 0 if array.ndim == 2 else (array > 0).any(axis=0)
+        else:
+            plays = np.zeros(self.log.counts.n.shape, bool)
+            plays[np.broadcast_to(np.arange(self.log.S), array.shape), array] = True
+        return int((plays & (self.log.counts.n == 0) & self.behind.supported).sum())
+
+    def __repr__(self) -> str:
+        estimate, lower, upper = self.value
+        return (
+            f"<Learned from {len(self.log)} transitions by {type(self.safe).__name__}: value "
+            f"{estimate:.4g} ({lower:.4g} to {upper:.4g}), {self.unseen} pairs never tried>"
+        )
+
+    def describe(self) -> str:
+        """What came of it, as text: a line for each fact."""
+        gain = self.against()
+        lines = [
+            f"value        {_written(self.value)}",
+            f"better       {_written(gain)} than the baseline",
+            f"never tried  {self.unseen} recommended pairs, by analogy with others",
+        ]
+        tries = [f"{each.action} in {each.state}" for each in self.wanted[:3]]
+        if tries:
+            lines.append(f"try first    {'; '.join(tries)}")
+        lines += [f"note         {note}" for note in self.behind.notes]
+        return "\n".join(lines)
+
+    def _returns(self, policy: NDArray[Any]) -> Floats:
+        rng = np.random.default_rng(SEED)  # the same worlds for every policy
+        return returns(self.behind.case, self.behind.rows, policy, self.log.start, rng, DRAWS)
+
+    def _visits(self) -> Floats:
+        """[S] how often the policy comes by in an episode, or while steps still weigh much."""
+        case, here = self.behind.case, self.log.start
+        policy = np.asarray(self.policy)
+        steps = case.horizon or int(np.ceil(1.0 / (1.0 - case.gamma)))
+        total, timed = np.zeros(len(here)), case.horizon is not None
+        for h in range(steps):
+            total += here
+            pi = policy[h] if timed else policy
+            pi = np.eye(self.log.A)[pi] if pi.ndim == 1 else pi
+            here = (here[:, None] * pi).ravel() @ case.P
+        return total
+
+
+def _value(all_: Floats) -> Value:
+    """The first is the model's, the others those of worlds drawn."""
+    low, high = np.quantile(all_[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2))
+    return Value(float(all_[0]), min(float(low), float(all_[0])), max(float(high), float(all_[0])))
+
+
+def _written(value: Value) -> str:
+    return f"{value.estimate:.4g} ({value.lower:.4g} to {value.upper:.4g})"

@@ -1,0 +1,68 @@
+"""`gim.learn`: from a log to a policy, with what it is worth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gim.arguments import whole
+from gim.logs.case import baseline_of, inferred
+from gim.logs.learned import Learned
+from gim.logs.log import Log
+from gim.logs.safe import safe_policy
+from gim.planning.checks import checked_discount, checked_weight
+from gim.policy import Policy
+
+DEFAULT = "ramdp"  # see docs/logs.md
+MOST_PLANNED = 1 << 27  # steps times pairs
+
+
+def learn(
+    log: Log,
+    *,
+    infer: Any = "analogy",
+    safe: Any = None,
+    baseline: Any = None,
+    discount: float | None = None,
+    horizon: int | None = None,
+    rewards: Any = "learn",
+) -> Learned:
+    """Learn a policy from a log.
+
+    Args:
+        log: from `gim.from_log`.
+        infer: what predicts pairs from others, by name, spec string or object; None: nothing, the
+            counts speak for themselves.
+        safe: how careful the policy is: "plain", "vi_lcb", "r_min", "ramdp", "duipi", "spibb",
+            "lower_spibb", "robust", a spec string such as "spibb:n=5"; None: our default.
+        baseline: the policy to improve on, [S] or [S, A] or a `Policy`; None: the log's behaviour.
+        discount: the weight of each step against the one before; without a horizon there is no end.
+        horizon: H; with neither, that of the longest episode.
+        rewards: "learn", or known ones: a table [S, A] or [S, A, S], or a function of the labels
+            of a state, an action and a next state.
+
+    Example:
+        >>> import gim
+        >>> log = gim.from_log([("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 5)
+        >>> learned = gim.learn(log, horizon=4)
+        >>> learned.policy("low"), round(learned.value.estimate, 9)
+        ('buy', 2.0)
+    """
+    if not isinstance(log, Log):
+        raise ValueError(f"gim.learn takes a gim.Log, not {type(log).__name__}: see gim.from_log")
+    method = safe_policy(DEFAULT if safe is None else safe)
+    if discount is not None:
+        discount = (checked_discount if horizon is None else checked_weight)(discount)
+    if horizon is not None:
+        horizon = whole("horizon", horizon, low=1)
+    elif discount is None:
+        horizon = int(log.lengths.max())
+    if horizon is not None and horizon * log.S * log.A > MOST_PLANNED:
+        raise ValueError(
+            f"{horizon} steps of {log.S * log.A} pairs are too many to plan: give a shorter "
+            "horizon=, or discount="
+        )
+    found = inferred(log, infer, baseline_of(baseline, log), horizon, discount, rewards)
+    states, actions = log.names()
+    known = found.supported.any(axis=1) | log.terminal
+    policy = Policy(method(found.case), states, actions, seen=known)
+    return Learned(log, policy, found.model, method, found)

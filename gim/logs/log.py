@@ -1,0 +1,210 @@
+"""The type `Log`: what happened, counted, with what it covers and who acted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.model.counts import Counts
+from gim.names import Names
+from gim.policy import Policy
+from gim.variables import Variables
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
+
+
+class Rows(NamedTuple):
+    """The transitions one by one, episode by episode, [n] each."""
+
+    episode: NDArray[np.int32]  # from 0, rising
+    s: NDArray[np.int32]
+    a: NDArray[np.int32]
+    r: Floats
+    t: NDArray[np.int32]  # the next state
+    done: Bools  # whether the log says that the episode ended here
+    propensity: Floats | None  # of the action, where the log has it
+
+
+class Coverage(NamedTuple):
+    """How much of the pairs a log has seen."""
+
+    seen: int  # pairs
+    of: int  # pairs of the states that do not end an episode
+    median: float  # visits of a pair that was seen
+    most: int  # visits of the pair seen most often
+
+
+@dataclass(frozen=True)
+class Log:
+    """A log of transitions, read by `gim.from_log`.
+
+    Attributes:
+        counts: n(s,a), R(s,a) and n(s'|s,a), the same as a run's; rewards by triple, too.
+        states, actions: the labels, [S] and [A]; tuples where several columns make one.
+        variables, action_variables: what they are made of, where that is known.
+        rows: the transitions one by one.
+        available: [S, A] the possible pairs, if that was said; None: nobody knows.
+        bins: the edges of columns that were binned; an edge belongs to the bin above it.
+        skipped: rows left out because something was wrong with them.
+        problems: how many of them for which reason.
+        censored: last rows of unfinished episodes, left out: nobody saw where they led.
+        over: whether the last state stands for the end of an episode that was not recorded.
+    """
+
+    counts: Counts
+    states: tuple[Any, ...]
+    actions: tuple[Any, ...]
+    variables: Variables | None
+    action_variables: Variables | None
+    rows: Rows
+    available: Bools | None = None
+    bins: dict[str, Any] = field(default_factory=dict)
+    skipped: int = 0
+    problems: dict[str, int] = field(default_factory=dict)
+    censored: int = 0
+    over: bool = False
+
+    @property
+    def S(self) -> int:
+        """Number of states."""
+        return len(self.states)
+
+    @property
+    def A(self) -> int:
+        """Number of actions."""
+        return len(self.actions)
+
+    def __len__(self) -> int:
+        return len(self.rows.s)
+
+    @property
+    def left(self) -> Bools:
+        """[S] states in which an action was seen."""
+        return np.asarray(self.counts.n.any(axis=1))
+
+    @cached_property
+    def terminal(self) -> Bools:
+        """[S] states that ended an episode and were never left.
+
+        One that was left in another episode does not end anything: that episode was cut off there.
+        """
+        ends = np.zeros(self.S, bool)
+        ends[self.rows.t[self.rows.done]] = True
+        return ends & ~self.left
+
+    @cached_property
+    def truncated(self) -> int:
+        """Episodes that are marked as done in a state that was left at other times."""
+        return int((~self.terminal[self.rows.t[self.rows.done]]).sum())
+
+    @cached_property
+    def behaviour(self) -> Floats:
+        """[S, A] the policy that made the log: how often each action was chosen in each state.
+
+        With propensities, their mean over the visits of each pair. In a state never left: any
+        possible action alike.
+        """
+        weight = self.counts.n.astype(np.float64)
+        if self.rows.propensity is not None:
+            pair = self.rows.s.astype(np.int64) * self.A + self.rows.a
+            total = np.bincount(pair, self.rows.propensity, self.S * self.A)
+            weight = total.reshape(self.S, self.A) / np.maximum(weight, 1.0)
+        may = np.ones(weight.shape, bool) if self.available is None else self.available.copy()
+        may[~may.any(axis=1)] = True
+        weight = np.where(self.left[:, None], weight, may)
+        return weight / weight.sum(axis=1, keepdims=True)
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """The places in `rows` at which episodes begin."""
+        episode = self.rows.episode
+        return np.flatnonzero(np.append(True, np.diff(episode) != 0))
+
+    @cached_property
+    def start(self) -> Floats:
+        """[S] how often an episode begins in each state."""
+        first = np.bincount(self.rows.s[self.starts], minlength=self.S)
+        return first / first.sum()
+
+    @cached_property
+    def returns(self) -> Floats:
+        """[episodes] the sum of rewards of each."""
+        return np.add.reduceat(self.rows.r, self.starts)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int64]:
+        """[episodes] the transitions of each."""
+        return np.diff(np.append(self.starts, len(self)))
+
+    @cached_property
+    def coverage(self) -> Coverage:
+        """How much of the pairs was seen, and how often."""
+        n = self.counts.n
+        of = n.shape[1] * int((~self.terminal).sum())
+        return Coverage(int((n > 0).sum()), of, float(np.median(n[n > 0])), int(n.max()))
+
+    def names(self) -> tuple[Names, Names]:
+        """States and actions as a `Policy` names them."""
+        return (
+            Names("state", self.S, self.states, names=_columns(self.variables, self.over)),
+            Names("action", self.A, self.actions, names=_columns(self.action_variables, False)),
+        )
+
+    def policy(self) -> Policy:
+        """The behaviour as a policy, in the log's own labels."""
+        states, actions = self.names()
+        return Policy(self.behaviour, states, actions, seen=self.left | self.terminal)
+
+    def __repr__(self) -> str:
+        seen, of, *_ = self.coverage
+        return (
+            f"<Log of {_many(len(self), 'transition')}: {_many(self.S, 'state')}, "
+            f"{_many(self.A, 'action')}, {seen} of {of} pairs seen, "
+            f"{_many(len(self.starts), 'episode')}>"
+        )
+
+    def describe(self) -> str:
+        """What the log holds, as text: a line for each fact."""
+        seen, of, median, most = self.coverage
+        low, middle, high = np.quantile(self.returns, (0.0, 0.5, 1.0))
+        lines = [
+            f"transitions  {len(self)} in {_many(len(self.starts), 'episode')}, the longest "
+            f"of {self.lengths.max()}",
+            f"states       {self.S}, {int(self.left.sum())} of them left, "
+            f"{int(self.terminal.sum())} that end an episode",
+            f"actions      {self.A}",
+            f"pairs        {seen} of {of} seen, {median:g} visits in the median, {most} at most",
+            f"returns      {self.returns.mean():.4g} in the mean, {middle:.4g} in the median, "
+            f"{low:.4g} to {high:.4g}",
+        ]
+        for kind, made_of in (("states", self.variables), ("actions", self.action_variables)):
+            if made_of is not None:
+                lines.append(f"{kind:<12} {str(made_of)[1:-1]}")
+        for column, edges in self.bins.items():
+            lines.append(f"bins         {column}: {', '.join(f'{edge:.6g}' for edge in edges)}")
+        if self.available is None:
+            lines.append("possible     nobody says which actions are: those seen, and by analogy")
+        if self.truncated:
+            lines.append(
+                f"cut off      {_many(self.truncated, 'episode')} that end in a state left"
+            )
+        if self.censored:
+            lines.append(f"censored     {_many(self.censored, 'row')} without a next state")
+        for reason, n in self.problems.items():
+            lines.append(f"left out     {_many(n, 'row')}, {reason}")
+        return "\n".join(lines)
+
+
+def _columns(variables: Variables | None, over: bool) -> tuple[str, ...] | None:
+    """The names of variables, where labels are tuples of them."""
+    several = variables is not None and len(variables.names) > 1 and not over
+    return variables.names if several and variables is not None else None
+
+
+def _many(n: int, what: str) -> str:
+    return f"{n} {what}" if n == 1 else f"{n} {what}s"

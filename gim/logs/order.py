@@ -1,0 +1,126 @@
+"""The order of a log: which row follows which, where episodes begin and end."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.logs.coding import NONE
+from gim.logs.faults import Faults
+from gim.logs.table import Table
+
+END = -2  # in place of a next state: the episode is over, and what came then was not recorded
+Ints = NDArray[Any]  # whole numbers of 32 or 64 bits
+
+
+class Followed(NamedTuple):
+    """Rows in the order in which they happened, episode by episode."""
+
+    rows: Ints  # [m] their numbers in the log
+    episode: Ints  # [m] from 0, rising
+    next: Ints  # [m] keys of next states; END, or -1 where it is not known
+    done: NDArray[np.bool_]  # [m]
+    censored: int  # last rows of unfinished episodes, left out: nobody saw where they led
+
+
+def followed(table: Table, faults: Faults, here: Ints, there: Ints | None, where: str) -> Followed:
+    """Put rows in order, and find the next state of each.
+
+    Args:
+        table: the columns of the log.
+        faults: where bad rows are marked.
+        here: [n] keys of states, -1 where missing.
+        there: [n] those of next states; None: the next row of the episode says.
+        where: the column to name for a next state.
+    """
+    found, name = table.columns, table.names
+    rows = _sorted(found, faults)
+    episode = found["episode"][rows] if "episode" in found else None
+    done = found["done"][rows] if "done" in found else np.zeros(rows.size, bool)
+    if "step" in found:
+        same = np.diff(found["step"][rows]) == 0
+        if episode is not None:
+            same &= np.diff(episode) == 0
+        text = "this step of the episode stands twice"
+        rows, episode, done = _without(1 + np.flatnonzero(same), rows, episode, done, faults,
+                                       name["step"] or "", text)  # fmt: skip
+    if episode is not None:
+        over = np.cumsum(done, dtype=np.int32) - done
+        over -= over[_starts(episode)][_number(episode)]
+        text = "an action after the end of its episode"
+        rows, episode, done = _without(np.flatnonzero(over > 0), rows, episode, done, faults,
+                                       name["done"] or "", text)  # fmt: skip
+    known = episode is not None
+    if episode is None:
+        cut = np.zeros(rows.size, bool)
+        cut[1:] = done[:-1]
+        if there is not None:
+            cut[1:] |= there[rows][:-1] != here[rows][1:]
+        episode = np.cumsum(cut, dtype=np.int32)
+    last = np.append(np.diff(episode) != 0, True)[: rows.size]
+    after = np.append(here[rows][1:], here.dtype.type(NONE))[: rows.size]
+    gap = np.zeros(rows.size, bool)
+    if "step" in found and rows.size:
+        gap[:-1] = (np.diff(found["step"][rows]) != 1) & ~last[:-1]
+    censored = 0
+    if there is None:
+        following = after
+        following[last & done], following[last & ~done] = END, NONE
+        faults.mark(rows[gap], name["step"] or "", "the next step of the episode is missing")
+        unfinished = last & ~done & ~faults.bad[rows]
+        censored = int(unfinished.sum())
+        lost = ~last & (following == NONE)
+        faults.mark(rows[lost], where, "the state of the next row is missing")
+        keep = ~faults.bad[rows] & ~unfinished
+    else:
+        following = there[rows]
+        following[(following == NONE) & done] = END
+        faults.mark(rows[following == NONE], where, "the next state is missing")
+        if known:
+            broken = ~last & ~gap & (after != following) & (after != NONE)
+            text = "the next row of the episode begins in another state"
+            faults.mark(rows[broken], where, text)
+        keep = ~faults.bad[rows]
+    number = _number(episode[keep])
+    return Followed(rows[keep], number, following[keep], done[keep], censored)
+
+
+def _sorted(found: Any, faults: Faults) -> Ints:
+    """Rows by episode and step, as they stand where there is neither; without those unplaced."""
+    placed = np.ones(faults.bad.size, bool)
+    keys = []
+    if "step" in found:
+        placed &= np.isfinite(found["step"])
+        keys.append(found["step"])
+    if "episode" in found:
+        placed &= found["episode"] >= 0
+        keys.append(found["episode"])
+    rows = np.flatnonzero(placed)
+    if len(keys) == 2:
+        return rows[np.lexsort([key[rows] for key in keys])]
+    if keys and (np.diff(keys[0][rows]) < 0).any():
+        return rows[np.argsort(keys[0][rows], kind="stable")]
+    return rows
+
+
+def _without(
+    wrong: Ints, rows: Any, episode: Any, done: Any, faults: Faults, column: str, text: str
+) -> tuple[Any, Any, Any]:
+    if not wrong.size:
+        return rows, episode, done
+    faults.mark(rows[wrong], column, text)
+    keep = np.ones(rows.size, bool)
+    keep[wrong] = False
+    return rows[keep], None if episode is None else episode[keep], done[keep]
+
+
+def _starts(episode: Ints) -> Ints:
+    """The first place of each episode."""
+    return np.flatnonzero(np.append(True, np.diff(episode) != 0)[: episode.size])
+
+
+def _number(episode: Ints) -> Ints:
+    """The number of the episode of each place, from 0."""
+    return np.cumsum(np.append(False, np.diff(episode) != 0)[: episode.size], dtype=np.int32)

@@ -1,0 +1,158 @@
+"""`gim.from_log`: a table of what happened becomes counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.logs.faults import Faults
+from gim.logs.labels import Keys, Made
+from gim.logs.log import Log, Rows
+from gim.logs.order import END, followed
+from gim.logs.table import Part, Table
+from gim.model.tally import tally
+
+MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
+Names = str | Sequence[str]
+
+
+def from_log(
+    source: Any,
+    *,
+    state: Names = "s",
+    action: Names = "a",
+    reward: str = "r",
+    next_state: Names | None = "s2",
+    episode: str | None = None,
+    step: str | None = None,
+    done: str | None = None,
+    propensity: str | None = None,
+    available: Any = None,
+    bins: Mapping[str, Any] | None = None,
+    strict: bool = True,
+) -> Log:
+    """Read a log of transitions.
+
+    Args:
+        source: the path of a CSV or Parquet file, a frame of pandas or polars, a pyarrow table, a
+            mapping of names to columns, or rows: tuples (s, a, r, s2[, done]) or mappings.
+        state, action: the column of the state, of the action; several make it of variables.
+        reward: the column of the reward.
+        next_state: the column or columns of the next state; None: it is the state of the next row
+            of the episode. The last row of an unfinished episode then leads nowhere: it is left out
+            and counted (`log.censored`).
+        episode: the column that tells episodes apart, in any order. Without one, an episode ends
+            where `done` says so, and where a next state is not the next row's state.
+        step: the column of the step within the episode, by which rows are put in order.
+        done: the column that says whether the row ended its episode.
+        propensity: the column of the probability with which the action was chosen.
+        available: which actions are possible, if that is known: "all"; a mapping of states to
+            their actions; a function of a state and an action; or an array, bool [S, A].
+        bins: numeric columns to be binned: the number of bins, or their edges, by column.
+        strict: whether a row that cannot be used is an error; False leaves it out and counts it.
+
+    Example:
+        >>> log = from_log([("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 3)
+        >>> log
+        <Log of 6 transitions: 2 states, 2 actions, 2 of 4 pairs seen, 1 episode>
+        >>> log.states, log.counts.n.tolist()
+        (('high', 'low'), [[0, 3], [3, 0]])
+    """
+    names, actions, after = _names("state", state), _names("action", action), None
+    if next_state is not None:
+        after = _names("next_state", next_state)
+        if len(after) != len(names):
+            raise ValueError(f"{len(names)} columns of state, but {len(after)} of next_state")
+    bins = dict(bins or {})
+    if unknown := set(bins) - {*names, *actions}:
+        raise ValueError(f"bins: {min(unknown)!r} is no column of state or action")
+    of_states = [
+        Part(name, None if after is None else after[j], bins.get(name))
+        for j, name in enumerate(names)
+    ]
+    of_actions = [Part(name, None, bins.get(name)) for name in actions]
+    more = {"reward": reward, "episode": episode, "step": step, "done": done}
+    table = Table(source, [*of_states, *of_actions], more | {"propensity": propensity})
+    faults = Faults(table.n, bool(strict))
+    table.checked(faults)
+    levels, here, there = zip(*(part.codes(faults) for part in of_states), strict=True)
+    keys = Keys(of_states, levels)
+    s_key, t_key = keys(here), None if after is None else keys(there)
+    levels, played, _ = zip(*(part.codes(faults) for part in of_actions), strict=True)
+    of_action = Keys(of_actions, levels)
+    a_key = of_action(played)
+    del here, there, played
+    where = (names if after is None else after)[0]
+    order = followed(table, faults, s_key, t_key, where)
+    if not order.rows.size:
+        raise ValueError(_nothing_left(table.n, faults, order.censored))
+    met, (s, t) = keys.numbered(s_key[order.rows], order.next)
+    met_actions, (a,) = of_action.numbered(a_key[order.rows])
+    over = bool((t == END).any())
+    t[t == END] = met.size
+    _check_size(met.size + over, met_actions.size)
+    states, acts = keys.made(met, "state", over), of_action.made(met_actions, "action")
+    p = table.columns["propensity"][order.rows] if propensity is not None else None
+    r = table.columns["reward"][order.rows]
+    rows = Rows(order.episode, s, a, r, t, order.done, p)
+    return Log(
+        counts=tally(len(states.labels), len(acts.labels), s, a, r, t),
+        states=tuple(states.labels),
+        actions=tuple(acts.labels),
+        variables=states.variables,
+        action_variables=acts.variables,
+        rows=rows,
+        available=_available(available, states, acts),
+        bins={part.name: part.edges for part in [*of_states, *of_actions] if part.bins is not None},
+        skipped=int(faults.bad.sum()),
+        problems=faults.reasons,
+        censored=order.censored,
+        over=over,
+    )
+
+
+def _names(what: str, given: Any) -> list[str]:
+    names = [given] if isinstance(given, str) else list(given)
+    if not names or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"{what} = {given!r}: give the name of a column, or a list of names")
+    if len(set(names)) < len(names):
+        raise ValueError(f"{what} = {given!r}: a column stands twice")
+    return names
+
+
+def _check_size(S: int, A: int) -> None:
+    if S * A > MOST_PAIRS:
+        raise ValueError(
+            f"{S} states and {A} actions make {S * A} pairs, more than {MOST_PAIRS}: bin columns "
+            "that measure something with bins=, and leave out those that number rows"
+        )
+
+
+def _nothing_left(n: int, faults: Faults, censored: int) -> str:
+    if censored and not faults.reasons:
+        return f"no row of {n} can be used: next states are missing, and no next row says them"
+    reason = max(faults.reasons, key=faults.reasons.__getitem__, default="none is placed")
+    return f"no row of {n} can be used; the most frequent reason: {reason}"
+
+
+def _available(given: Any, states: Made, actions: Made) -> NDArray[np.bool_] | None:
+    """Which pairs are possible, [S, A]; None: nobody says."""
+    S, A = len(states.labels), len(actions.labels)
+    if given is None:
+        return None
+    if isinstance(given, str):
+        if given != "all":
+            raise ValueError(f'available = {given!r}: give "all", a mapping, a function or [S, A]')
+        return np.ones((S, A), bool)
+    if isinstance(given, Mapping):
+        may = [set(given.get(s, ())) for s in states.labels]
+        return np.array([[a in each for a in actions.labels] for each in may])
+    if callable(given):
+        return np.array([[bool(given(s, a)) for a in actions.labels] for s in states.labels])
+    table = np.asarray(given)
+    if table.shape != (S, A) or table.dtype != bool:
+        raise ValueError(f"available must be bool [{S}, {A}], in the order of the log's labels")
+    return table.copy()

@@ -1,0 +1,35 @@
+"""Everything that a package adds, each thing checked by the kit of its kind."""
+
+from __future__ import annotations
+
+import importlib
+
+from gim.registry import Registry
+
+
+def check_package(name: str) -> list[str]:
+    """Check all that a package, or a single module, has registered, at the `examples` it gives.
+
+    The kit of a kind is found by its name: `gim.testing.check_agent` for agents, and so on.
+
+    Args:
+        name: of the package, as in `import my_gim`.
+
+    Returns:
+        What was checked: kind and spec string.
+
+    Raises:
+        AssertionError: with what does not hold, or if there is nothing to check.
+    """
+    kits = importlib.import_module(__package__)
+    importlib.import_module(name)
+    checked = []
+    for registry in Registry.every:
+        for each in registry.names():
+            if f"{registry[each].__module__}.".startswith(f"{name}."):
+                kit = getattr(kits, f"check_{registry.kind}")
+                for word in registry.examples(each):
+                    kit(registry.make(word))
+                    checked.append(f"{registry.kind} {word}")
+    assert checked, f"{name} has registered nothing"
+    return checked

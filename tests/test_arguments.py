@@ -1,0 +1,82 @@
+"""Checks of single arguments: one rule for whole numbers, wherever one is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+import gim
+from gim import params
+from gim.arguments import as_whole, whole
+from gim.experiments.study import Study
+from gim.experiments.trial import Trial
+from gim.worlds import world_of
+
+
+@pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3), np.array(3)])
+def test_whole_numbers_become_ints(value):
+    assert whole("n", value, 1, 3) == 3
+    assert type(whole("n", value)) is int
+
+
+@pytest.mark.parametrize("value", [True, np.True_, 3.0, np.float64(3), "3", None, [3], 2.5])
+def test_what_is_no_whole_number(value):
+    assert as_whole(value) is None
+    with pytest.raises(ValueError, match=r"n = .*: give a whole number$"):
+        whole("n", value)
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "says"),
+    [
+        (0, 1, None, "n = 0: give a whole number, 1 or more"),
+        (4, None, 3, "n = 4: give a whole number, 3 or less"),
+        (4, 1, 3, "n = 4: give a whole number from 1 to 3"),
+        (0, 1, 3, "n = 0: give a whole number from 1 to 3"),
+    ],
+)
+def test_limits_are_included_and_named(value, low, high, says):
+    with pytest.raises(ValueError, match=says):
+        whole("n", value, low, high)
+    edge = low if value == 0 else high
+    assert whole("n", edge, low, high) == edge
+
+
+MDP = gim.TabularMDP(np.ones((1, 1, 1)), [[1.0]], horizon=2)
+ASKED = {
+    "horizon of an MDP": ("horizon", lambda n: MDP.with_(horizon=n)),
+    "horizon of a plan": ("horizon", lambda n: gim.plan(MDP, horizon=n)),
+    "horizon of a world": ("horizon", lambda n: world_of("riverswim", n)),
+    "iterations of a plan": ("max_iter", lambda n: gim.plan(MDP, discount=0.5, max_iter=n)),
+    "episodes of a run": ("episodes", lambda n: gim.run("random", MDP, episodes=n)),
+    "episodes of a trial": ("episodes", lambda n: Trial("riverswim", "random", n, 0)),
+    "runs of a study": (
+        "runs",
+        lambda n: Study.of({"tasks": ["riverswim"], "agents": ["random"], "runs": n}),
+    ),
+}
+
+
+@pytest.mark.parametrize("place", ASKED)
+@pytest.mark.parametrize("wrong", [0, -1, True, 1.0, "1"])
+def test_the_same_rule_everywhere(place, wrong):
+    name, ask = ASKED[place]
+    with pytest.raises(ValueError, match=rf"^{name} = {wrong!r}: give a whole number, 1 or more$"):
+        ask(wrong)
+    ask(np.int64(10))
+
+
+def test_annotations_are_read_once(monkeypatch):
+    reads = []
+    plain = params.get_type_hints
+    monkeypatch.setattr(params, "get_type_hints", lambda *a, **k: reads.append(a) or plain(*a, **k))
+
+    @dataclass(frozen=True)
+    class Thing(params.Params):
+        size: int = 1
+
+    for size in (1, 2, 3):
+        assert Thing(size).size == size
+    assert len(reads) == 1

@@ -1,0 +1,195 @@
+"""A package outside the repository adds a thing of every kind: that of docs/extending.md."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from gim import testing
+
+ROOT = Path(__file__).parent.parent
+PAGE = (ROOT / "docs" / "extending.md").read_text()
+# What the page's package adds, and a command that uses it. A thing of a further kind is a line here
+# and a section there.
+ADDED = {
+    "agent least_tried": ["train", "riverswim", "--agent", "least_tried"],
+    "task coin": ["train", "coin:bias=0.9", "--agent", "q_learning"],
+    "task coin:bias=1,horizon=3": ["train", "coin:bias=1,horizon=3", "--agent", "random"],
+    "completion hard_impute": ["train", "riverswim", "--agent", "gim:completion=hard_impute"],
+    "walk first_unknown": ["train", "riverswim", "--agent", "gim:exploration=first_unknown"],
+    "inference pooled": ["train", "riverswim", "--agent", "ucbvi:infer=pooled(visits=2)"],
+}
+
+
+def blocks(file):
+    """The code of a file on the page, put together."""
+    return "\n\n".join(re.findall(rf"```\w+ {re.escape(file)}\n(.*?)```", PAGE, re.S))
+
+
+def put(folder, name, module, entry=None):
+    """A package as it looks when installed: a module, and a folder with its entry points."""
+    (folder / f"{name}.py").write_text(module)
+    about = folder / f"{name}-1.0.dist-info"
+    about.mkdir()
+    (about / "entry_points.txt").write_text(f"[gim.plugins]\n{name} = {entry or name}\n")
+
+
+@pytest.fixture
+def outside(tmp_path):
+    """The page's package, with the entry points that its pyproject.toml asks for."""
+    project = tomllib.loads(blocks("pyproject.toml"))["project"]
+    (name, entry), *others = project["entry-points"]["gim.plugins"].items()
+    assert not others
+    put(tmp_path, name, blocks("my_gim.py"), entry)
+    return tmp_path
+
+
+def python(folder, *words, **environment):
+    """Run Python with this folder on its path, and without compilation."""
+    path = os.pathsep.join([str(folder), str(ROOT)])
+    given = {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1", **environment}
+    command = [sys.executable, *words]
+    return subprocess.run(
+        command, env=os.environ | given, cwd=folder, capture_output=True, text=True, check=False
+    )
+
+
+def gim(folder, *words):
+    return python(folder, "-m", "gim", *words)
+
+
+def test_the_command_line_finds_what_a_package_adds(outside):
+    agents = gim(outside, "agents")
+    assert agents.stderr == ""
+    assert "least_tried\n    Takes the action that it has taken least" in agents.stdout
+    assert "coin\n    Guess how a coin falls" in gim(outside, "envs", "coin").stdout
+    inside = gim(outside, "agents", "gim").stdout
+    for name in ("hard_impute", "first_unknown", "pooled"):
+        assert name in inside
+    wrong = gim(outside, "train", "coin", "--agent", "least_tryed")
+    assert wrong.returncode == 2
+    assert wrong.stderr == "gim: unknown agent 'least_tryed': did you mean 'least_tried'?\n"
+
+
+@pytest.mark.parametrize("command", ADDED.values(), ids=ADDED)
+def test_the_command_line_uses_what_a_package_adds(outside, command):
+    done = gim(outside, *command, "--episodes", "5")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout
+
+
+def test_workers_find_what_a_package_adds(outside):
+    words = ["compare", "coin", "--agents", "least_tried,random", "--runs", "1", "--episodes", "5"]
+    done = gim(outside, *words, "--workers", "1", "--out", "out")
+    assert done.returncode == 0, done.stderr
+    assert "least_tried" in done.stdout
+
+
+RECORDED = """
+import json
+import gim.testing
+check, checked = gim.testing.check_package, []
+gim.testing.check_package = lambda name: checked.extend(check(name)) or checked
+import test_my_gim
+test_my_gim.test_all_that_this_package_adds()
+print(json.dumps(checked))
+"""
+
+
+def test_every_kind_is_added_and_passes_its_kit(outside):
+    (outside / "test_my_gim.py").write_text(blocks("test_my_gim.py"))
+    done = python(outside, "-W", "ignore", "-c", RECORDED)
+    assert done.returncode == 0, done.stderr
+    checked = json.loads(done.stdout)
+    assert sorted(checked) == sorted(ADDED)
+    kits = {name.removeprefix("check_") for name in testing.__all__} - {"package"}
+    assert {each.split()[0] for each in checked} == kits
+
+
+def test_plugins_are_not_loaded_before_a_name_is_looked_up(outside):
+    code = "import sys, gim\nprint('my_gim' in sys.modules)\ngim.agent.agents.names()\n"
+    done = python(outside, "-c", code + "print('my_gim' in sys.modules)")
+    assert done.stdout.split() == ["False", "True"], done.stderr
+
+
+def test_a_plugin_may_be_run_as_a_script(outside):
+    """Then the same class is defined twice, in `__main__` and in the module."""
+    script = (outside / "my_gim.py").read_text() + "\nprint(gim.run(LeastTried(), 'coin', 3).agent)"
+    (outside / "my_gim.py").write_text(script)
+    done = python(outside, "my_gim.py")
+    assert done.stdout.splitlines()[-1] == "least_tried", done.stderr
+    assert done.stderr == ""
+
+
+TAKEN = """
+from dataclasses import dataclass
+from gim.agents.random import Random as Ours
+
+@dataclass(frozen=True)
+class Fresh(Ours):
+    "An agent whose name is free."
+
+@dataclass(frozen=True)
+class Random(Ours{more}):
+    "An agent with a name that is not free."
+"""
+
+
+def test_a_taken_name_is_refused_in_one_line_and_the_plugin_is_left_out_whole(outside):
+    put(outside, "greedy", TAKEN.format(more=""))
+    done = gim(outside, "agents")
+    assert done.returncode == 0
+    assert done.stderr == (
+        "gim: note: the plugin 'greedy' (greedy) is left out: the agent name 'random' is taken by "
+        "gim.agents.random.Random: give greedy.Random another with name=, or pass replace=True\n"
+    )
+    assert "Picks every action" not in done.stdout
+    assert "least_tried" in done.stdout
+    assert "fresh" not in done.stdout
+
+
+def test_a_name_can_be_replaced_when_that_is_said(outside):
+    put(outside, "greedy", TAKEN.format(more=", replace=True"))
+    done = gim(outside, "agents")
+    assert done.stderr == ""
+    assert "An agent with a name that is not free." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "reason"),
+    [
+        ("import no_such_module", "ModuleNotFoundError: No module named 'no_such_module'"),
+        ("def (", "SyntaxError: invalid syntax (broken.py, line 1)"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("1 / 0", "ZeroDivisionError: division by zero"),
+    ],
+)
+def test_a_broken_plugin_is_a_warning_and_the_rest_works(outside, module, reason):
+    put(outside, "broken", module)
+    done = gim(outside, "train", "coin", "--agent", "least_tried", "--episodes", "5")
+    assert done.returncode == 0
+    notes = [line for line in done.stderr.splitlines() if "note" in line]
+    assert notes == [f"gim: note: the plugin 'broken' (broken) is left out: {reason}"]
+
+
+def test_what_a_broken_plugin_made_gim_import_is_kept(tmp_path):
+    """It is the first to load a file of gim, and fails afterwards."""
+    put(tmp_path, "broken", "import gim.exploration.published\nraise ValueError('too late')")
+    code = "import gim; from gim.exploration.base import explorations as e; print(e.names())"
+    done = python(tmp_path, "-c", code)
+    assert "published" in done.stdout
+    assert "UserWarning: the plugin 'broken' (broken) is left out: too late" in done.stderr
+
+
+def test_a_plugin_may_look_up_names_while_it_is_loaded(tmp_path):
+    put(tmp_path, "curious_one", "from gim.agent import agents\nprint(agents.make('random'))")
+    done = gim(tmp_path, "agents", "random")
+    assert done.stdout.startswith("random\n"), done.stderr
+    assert done.stderr == ""

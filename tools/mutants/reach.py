@@ -1,0 +1,103 @@
+"""Which tests reach which function: traced once without compilation, and kept."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tools.mutants.operators import Mutant
+from tools.mutants.scratch import Scratch
+from tools.mutants.tracer import SECONDS, TRACE
+
+SLOW = 20.0  # processor seconds, traced, after which a test is not used
+HOURS = 3600.0  # limit for all tests of a file
+
+
+class Test(NamedTuple):
+    """A test that passes, and what it reaches."""
+
+    name: str
+    seconds: float  # of processor time, traced
+    reach: frozenset[str]  # such as ``gim/mdp.py TabularMDP.plan``
+
+
+class Reach:
+    """The map from functions to tests, kept in a folder, one file for each file of tests.
+
+    An entry holds as long as neither the tests nor any module that they reach has changed.
+    """
+
+    def __init__(self, root: Path, folder: Path) -> None:
+        self.root, self.folder = root, folder
+        self.tests: list[Test] = []
+        folder.mkdir(parents=True, exist_ok=True)
+
+    def stale(self, files: Iterable[Path]) -> list[Path]:
+        """Take what is kept and still holds; return the files that must be traced."""
+        return [file for file in files if not self._take(file)]
+
+    def trace(self, file: Path, scratch: Scratch) -> None:
+        """Run the tests of a file, each up to its limit, and keep what they reach."""
+        out = scratch.root / "trace.jsonl"
+        out.unlink(missing_ok=True)
+        name = file.relative_to(self.root).as_posix()
+        scratch.pytest([name], HOURS, words="", **{TRACE: str(out), SECONDS: str(SLOW)})
+        lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        reached = {place.split()[0] for line in lines for place in line["reach"]}
+        kept = {"digest": self._digest(file, reached), "modules": sorted(reached), "tests": lines}
+        self._kept(file).write_text(json.dumps(kept))
+        self._take(file)
+
+    def of(self, mutant: Mutant) -> list[Test]:
+        """The tests that may notice a mutant, the quickest first.
+
+        A fault outside of all functions may be noticed wherever its module is used, also by those
+        that only import a constant from it.
+        """
+        if mutant.function:
+            places = {f"{mutant.module} {mutant.function}"}
+            found = [test for test in self.tests if places & test.reach]
+        else:
+            modules = {mutant.module, *self._importers(mutant.module)}
+            found = [t for t in self.tests if any(p.split()[0] in modules for p in t.reach)]
+        return sorted(found, key=lambda test: (test.seconds, test.name))
+
+    def _take(self, file: Path) -> bool:
+        try:
+            kept: dict[str, Any] = json.loads(self._kept(file).read_text())
+        except (OSError, ValueError):
+            return False
+        if kept["digest"] != self._digest(file, kept["modules"]):
+            return False
+        self.tests += [
+            Test(line["test"], line["seconds"], frozenset(line["reach"]))
+            for line in kept["tests"]
+            if line["passed"]
+        ]
+        return True
+
+    def _kept(self, file: Path) -> Path:
+        return self.folder / f"{file.stem}.json"
+
+    def _digest(self, file: Path, modules: Iterable[str]) -> str:
+        """Of a file of tests, its helpers, and the modules that it reaches."""
+        digest = hashlib.sha256(file.read_bytes())
+        helpers = [path for path in file.parent.glob("*.py") if not path.name.startswith("test_")]
+        for path in [*sorted(helpers), *(self.root / name for name in sorted(modules))]:
+            digest.update(path.read_bytes() if path.exists() else b"")
+        return digest.hexdigest()
+
+    def _importers(self, module: str) -> list[str]:
+        """The modules that import names from this one."""
+        name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+        top = self.root / module.split("/")[0]
+        found = []
+        for path in top.rglob("*.py") if top.is_dir() else []:
+            nodes = ast.walk(ast.parse(path.read_bytes()))
+            if any(isinstance(node, ast.ImportFrom) and node.module == name for node in nodes):
+                found.append(path.relative_to(self.root).as_posix())
+        return found
