@@ -138,6 +138,7 @@ def prepare(
     task = task_of(told) if isinstance(told, TabularMDP) else told
     foreign = not isinstance(world, TabularMDP)
     from_table = foreign and mdp is not None and not stepwise and shows_all(world)
+    env = world
     if from_table and mdp is not None:
         world = mdp
     if prior is not None:
@@ -150,6 +151,7 @@ def prepare(
     made = Run(agent, world, mdp, task, episodes, seed)
     if from_table:
         made.mind.note(FROM_TABLE)
+        made.named_by = env  # its users know the environment's own numbers
     return made
 
 

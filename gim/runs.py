@@ -72,6 +72,7 @@ class Run:
         seed: int,
     ) -> None:
         self.agent, self.world, self.mdp, self.task = agent, world, mdp, task
+        self.named_by: Built = world  # whose names a policy goes by
         self.episodes, self.seed = episodes, seed
         self.clock: Clock = new_clock()
         self.random = streams(seed)
@@ -127,7 +128,7 @@ class Run:
             >>> policy(0), policy(0, step=19), gim.make("riverswim").policy_return(policy) > 1000
             ('right', 'left', True)
         """
-        return best_policy(self.agent, self.memory, self.task, self.world)
+        return best_policy(self.agent, self.memory, self.task, self.named_by)
 
     @property
     def model(self) -> LearnedModel | None:
@@ -164,7 +165,7 @@ class Run:
         policy = self.policy
         if policy is None:
             return "this agent has no policy to show"
-        return named(policy, self.world).table()
+        return named(policy, self.named_by).table()
 
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"

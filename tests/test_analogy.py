@@ -36,7 +36,7 @@ def test_unrelated_dynamics_get_little_weight():
     counts, _, _ = sampled(mdp, 30)
     prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
     seen = evidence(counts, prior, mdp.terminal)
-    assert (seen.n - counts.n).mean() < 1
+    assert (seen.n - counts.n).mean() < 2
 
 
 def test_it_is_deterministic_and_silent_at_first():

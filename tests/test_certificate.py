@@ -518,13 +518,13 @@ def test_ends_found_after_an_inference_are_worth_nothing():
     r = rng.random((20, 6))
     r[ends] = 0
     mdp = gim.TabularMDP(P, r, terminal=ends)
-    words = ["analogist", "psrl:infer=analogy", "two_phase:m=3"]
+    words = ["ucbvi:growth=0,infer=analogy", "psrl:infer=analogy", "two_phase:m=3"]
     for word in words:
         run = prepare(gim.agent.agents.make(word), mdp, 150, 1)
         for steps in range(60, 1000, 31):
             run.pause_at(steps)
             assert not run.model.rewards[run.model.terminal].any()  # and it is a valid MDP
-            if word.startswith("analogist") and not run.memory.belief.visits[0] % 10:
+            if word.startswith("ucbvi") and not run.memory.belief.visits[0] % 10:
                 known = run.memory.belief.terminal
                 assert not run.memory.belief.evidence().n[known].any()
         for kind in KINDS:

@@ -104,7 +104,7 @@ def test_outcomes_of_named_states_and_actions():
         terminal=[(5, 2)],
         horizon=4,
     )
-    assert mdp.state_labels == ("(0, 1)", "(0, 2)", "(5, 2)")  # as they come
+    assert mdp.state_labels == ((0, 1), (0, 2), (5, 2))  # as they come
     assert mdp.action_labels == ("go", "stop")
     assert mdp.variables.sizes == (2, 2)
     assert mdp.variables.values(2) == (5, 2)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 import gim
 from gim.agent import GO_ON, Agent, agents
 from gim.deploy import planned
-from gim.inference.base import Inference, Prior
+from gim.inference.base import Inference, Prior, prior_of
 from gim.jit import hot
 from gim.model.learned import LearnedModel
 from gim.run import prepare
@@ -132,7 +132,7 @@ class Moves(Inference):
         S, A = counts.n.shape
         q = np.zeros((S, A, S))
         q[:, :, 0] = 1.0
-        return Prior(q, np.full((S, A), 5.0), np.zeros((S, A)), np.zeros((S, A)))
+        return prior_of(q, np.full((S, A), 5.0))
 
 
 def test_inferred_pairs_may_be_recommended_but_not_for_a_reward_that_nobody_knows():

@@ -114,7 +114,6 @@ RULES = {
     "seed": "the seed does not fix q",
     "negative": "n0 is negative",
     "not a number": "n0 is negative or not a number",
-    "shape": "n0 has shape",
     "unplayable": "n0 speaks of pairs that cannot be played",
     "rewards": "r_n0 speaks of pairs that cannot be played",
     "signs": "a probability is negative",

@@ -11,8 +11,6 @@ from gim.inference.analogy import Analogy
 from gim.inference.candidates import Data
 from gim.inference.cross_validation import CrossValidation
 from gim.inference.reuse import offers
-from gim.inference.rewards import infer_rewards
-from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
 from gim.run import prepare
 from tests.sampled_counts import frame_of, sampled
@@ -49,13 +47,6 @@ def test_a_model_that_holds_is_taken_and_worth_much():
     assert found.name == "model"
     assert np.allclose(found.rows.toarray(), mdp.rows().toarray())
     assert found.n0.min() > 20
-
-
-def test_a_model_that_does_not_hold_is_left():
-    mdp, other = task(5), task(6)
-    with_model, without = inferred(mdp, model_of(other)), inferred(mdp, None)
-    assert with_model.name == without.name
-    assert np.array_equal(with_model.n0, without.n0)
 
 
 @pytest.mark.parametrize(
@@ -96,18 +87,6 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(name):
         assert spliced(spoiled)[1].square[k] == before.square[k]
 
 
-def test_reuse_pays_and_does_no_harm():
-    mdp = task(seed=11)
-    past = model_of(mdp)
-    now = changed(mdp, states=range(6))
-    alone, told, misled = (
-        gim.run("analogist", now, episodes=400, seeds=range(3), prior=prior).score
-        for prior in (None, past, model_of(task(seed=30)))
-    )
-    assert told > alone + 0.02
-    assert misled > alone - 0.03
-
-
 def test_a_resumed_run_still_has_its_model(tmp_path):
     mdp = task(S=8, A=6)
     whole = gim.run("analogist", mdp, 200, seed=1, prior=model_of(mdp))
@@ -117,48 +96,3 @@ def test_a_resumed_run_still_has_its_model(tmp_path):
 
 
 # -- rewards
-
-
-def rewarded(S, A, level, noise, seed=0):
-    """Counts of six visits a pair with normal rewards about level [S, A]; one pair never met."""
-    rng = np.random.default_rng(seed)
-    counts = new_counts(S, A)
-    draws = level[:, :, None] + noise * rng.normal(size=(S, A, 6))
-    counts.n[:], counts.R[:], counts.R2[:] = 6, draws.sum(axis=2), (draws**2).sum(axis=2)
-    counts.n[0, 0] = counts.R[0, 0] = counts.R2[0, 0] = 0
-    N = np.zeros((S, A, S))
-    N[..., 0] = counts.n
-    split = CrossValidation(Data(N, counts.n * 1.0, np.ones((S, A), bool)), 4, rng)
-    return counts, split
-
-
-def test_noisy_rewards_of_a_state_are_shared_and_told_of_pairs_never_met():
-    level = np.repeat(np.arange(10.0)[:, None], 8, axis=1)
-    counts, split = rewarded(10, 8, level, 3.0)
-    told = infer_rewards(counts, split, 200.0)
-    assert told["r_n0"].min() > 6  # worth more than a pair's own six visits
-    own = np.abs(counts.R / np.maximum(counts.n, 1) - level)[1:].mean()
-    assert np.abs(told["r"] - level)[1:].mean() < 0.6 * own
-    assert told["r_noise"] == pytest.approx(np.full((10, 8), 9.0), rel=0.2)
-
-
-def test_unrelated_rewards_get_little_weight_and_certain_ones_none():
-    rng = np.random.default_rng(2)
-    level = rng.normal(scale=5, size=(10, 8))
-    counts, split = rewarded(10, 8, level, 1.0)
-    told = infer_rewards(counts, split, 200.0)
-    assert told["r_n0"].max() < 0.2
-    assert told["r_n0"][0, 0] == 0  # never met, and nothing tells of it
-    counts, split = rewarded(10, 8, level, 0.0)
-    assert not infer_rewards(counts, split, 200.0)["r_n0"].any()
-
-
-def test_certain_rewards_that_follow_a_rule_are_told_of_pairs_never_met():
-    level = np.repeat(np.arange(10.0)[:, None], 8, axis=1)
-    level[4, 3] = 20.0  # an exception
-    counts, split = rewarded(10, 8, level, 0.0)
-    told = infer_rewards(counts, split, 200.0)
-    assert told["r"][0, 0] == pytest.approx(0.0)
-    assert told["r_n0"][0, 0] > 0
-    assert not told["r_n0"][counts.n > 0].any()  # what was met pays what it paid
-    assert 0.05 < told["r_doubt"][0, 0] < 0.2  # the exception misleads pairs of its state, too

@@ -2,18 +2,14 @@
 
 import os
 import re
-import signal
-import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import gim
 from gim.cli import main
 from gim.cli.compare import split_agents
 from gim.experiments import Store, Study
-from tests.faults import children, start, wait_for
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "study.toml"
 GOOD = """
@@ -202,23 +198,3 @@ def test_run_k_of_a_random_task_is_its_instance_k(capsys):
     tasks = Store("o").results().column("task")
     fixed = ["gridworld:seed=4", "gridworld:seed=4"]
     assert sorted(tasks) == ["gridworld", "gridworld:seed=1", *fixed]
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
-def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(tmp_path):
-    words = ["compare", "synthetic", "--agents", "q_learning:alpha=0.2,epsilon=0.1", "--runs", "40"]
-    words += ["--episodes", "200000", "--out", "my results", "--workers", "2"]
-    process = start(words)
-    wait_for(lambda: list(Path("my results/trials").glob("*.npz")) or process.poll() is not None)
-    workers = children(process.pid)
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
-    assert out == ""
-    assert "Traceback" not in err
-    assert re.search(r"stopped after \d+ of 40 trials; to go on: gim compare synthetic", err)
-    assert "--out 'my results'" in err
-    wait_for(lambda: not any(Path(f"/proc/{pid}").exists() for pid in workers), 5)
-    done = len(Store("my results").results())
-    assert 1 <= done < 40
-    assert np.isfinite(Store("my results").results().column("score")).all()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import math
 from itertools import product
 
@@ -67,7 +66,7 @@ def test_labels_hold_the_variables(word, names):
     mdp = gim.make(word)
     v = mdp.variables
     assert v.names == tuple(names.split())
-    labels = [ast.literal_eval(label) for label in mdp.state_labels]
+    labels = list(mdp.state_labels)
     assert [v.values(s) for s in range(mdp.S)] == labels
     for ordinal, column in zip(v.ordinal, zip(*labels, strict=True), strict=True):
         assert ordinal == all(isinstance(value, int) for value in column)
@@ -166,7 +165,7 @@ def test_inventory_with_a_lead_time(lead):
     mdp = gim.make("inventory", capacity=capacity, largest=largest, demand=mean, lead=lead)
     states = list(product(range(capacity + 1), *[range(largest + 1)] * lead))
     assert len(states) == mdp.S
-    assert mdp.state_labels == tuple(map(str, states))
+    assert mdp.state_labels == tuple(states)
     assert mdp.variables.names == ("stock", "due_0", "due_1")[: lead + 1]
 
     def outcomes(s, a):
@@ -200,7 +199,7 @@ def test_inventory_of_two_items():
             yield p1 * p2, states.index((left1, left2)), r
 
     check_rows(mdp, outcomes)
-    assert mdp.action_labels[7] == "(1, 2)"
+    assert mdp.action_labels[7] == (1, 2)
 
 
 # -- queues
@@ -289,7 +288,7 @@ def test_walls_stand_where_all_else_stays_connected():
         assert (mdp.S, mdp.A, mdp.horizon) == (52, 4, 20)
         assert len(layout["walls"]) == 12
         cells = [tuple(cell) for cell in layout["cells"]]
-        assert mdp.state_labels == tuple(map(str, cells))
+        assert mdp.state_labels == tuple(cells)
         assert connected(set(cells))
         assert [cells[s] for s, c in enumerate(layout["symbols"]) if c == "G"] == [(1, 1), (2, 2)]
         assert mdp.reachable().all()

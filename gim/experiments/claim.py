@@ -3,7 +3,7 @@
 A claim is broken into parts, each of which holds, does not hold, or cannot be told because the runs
 it asks about did not finish. How parts become a verdict is in `gim.experiments.ledger`.
 
-To add one, write it into a file of `gim/experiments/claims`, or into a module of your own::
+To add one, write one file in `gim/experiments/claims`, or a module of your own::
 
     class FarEnd(Claim):                           # registered as `far_end`
         \"\"\"PSRL against RMax on every river.\"\"\"
@@ -23,7 +23,7 @@ To add one, write it into a file of `gim/experiments/claims`, or into a module o
             ]
 
 The ledger of `gim reproduce lengths` then has it, and `gim.testing.check_claim(FarEnd())` checks
-it. `gim.experiments.parts` has the comparisons that parts are made of.
+it. `gim.experiments.parts` has the comparisons that parts are made of. See docs/extending.md.
 """
 
 from __future__ import annotations

@@ -52,7 +52,7 @@ class Picture:
             tuple(c) for c in layout.get("cells", [divmod(s, side) for s in range(mdp.S)])
         ]
         self.walls = [tuple(c) for c in layout.get("walls", [])]
-        self.labels = mdp.state_labels or [str(s) for s in range(mdp.S)]  # short ones
+        self.labels = [str(label) for label in mdp.state_labels or range(mdp.S)]  # short ones
         self.symbols = layout.get("symbols", self.labels)
         every = self.cells + self.walls
         self.rows, self.columns = (1 + max(cell[k] for cell in every) for k in (0, 1))

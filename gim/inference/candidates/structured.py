@@ -31,7 +31,8 @@ class Explained(Fitted):
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         blocks = getattr(structure, "blocks", ())
-        self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
+        if not getattr(structure, "read", False):  # else they speak of variables that only it knows
+            self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""
@@ -90,7 +91,7 @@ class Numbers(Structured, Candidate):
 class Types(Structured, Candidate):
     """Types of states, learned from what their actions do.
 
-    A pair has its part in the outcomes of its type, so it cannot be left out on its own.
+    A pair has its say in the type of its state, so only folds can tell how well it is predicted.
     """
 
     leaves_one_out: ClassVar[bool] = False

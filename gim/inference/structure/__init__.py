@@ -2,11 +2,13 @@
 
 `Triples` is what was counted; `candidates` are ways to predict next states from it, `rewards_of`
 finds a rule for rewards, `Ends` for states that end an episode, and `rules` says it in words.
+`relocated` carries counts over from another world with the same variables.
 """
 
 from gim.inference.structure.candidates import Candidate, Fitted, candidates
 from gim.inference.structure.ends import Ends
 from gim.inference.structure.exceptions import exceptions
+from gim.inference.structure.relocation import relocated
 from gim.inference.structure.reward_search import Trust, rewards_of
 from gim.inference.structure.rewards import Rewards
 from gim.inference.structure.triples import Triples
@@ -23,6 +25,7 @@ __all__ = [
     "Trust",
     "candidates",
     "exceptions",
+    "relocated",
     "rewards_of",
     "rules",
 ]

@@ -20,6 +20,7 @@ from gim.inference.structure.search import FEW, MARGIN, contexts, logs, moved
 from gim.inference.structure.triples import Floats, Triples, summed
 
 SEARCHED = 20_000  # triples that a search looks at, about
+WHOLE = 3  # variables up to which all of them as one block are tried in any case
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 
@@ -42,10 +43,14 @@ def by_variables(triples: Triples, form: tuple[Form, ...] | None = None) -> Prod
     return Product(triples, [Block(Explained(triples, each.move), each) for each in forms])
 
 
-def search(triples: Triples) -> tuple[tuple[Form, ...], float]:
-    """The blocks and their forms that explain held-out pairs best, and how well they do."""
+def search(triples: Triples) -> tuple[tuple[Form, ...], Floats]:
+    """The blocks and their forms that explain held-out pairs best; log-likelihoods by pair."""
     parts = [part_of(triples, (v,)) for v in range(triples.k)]
     best = total(triples, parts)
+    if 1 < triples.k <= WHOLE:
+        whole = [part_of(triples, tuple(range(triples.k)))]
+        if (score := total(triples, whole)).sum() > best.sum():
+            parts, best = whole, score
     tried: dict[tuple[int, ...], Part] = {}
     while len(parts) > 1:
         offers = []
@@ -58,9 +63,10 @@ def search(triples: Triples) -> tuple[tuple[Form, ...], float]:
             rest = [part for part in parts if part is not one and part is not other]
             offers.append([*rest, tried[variables]])
         scores = [total(triples, offer) for offer in offers]
-        if max(scores, default=-np.inf) < best + MARGIN:
+        if max((score.sum() for score in scores), default=-np.inf) < best.sum() + MARGIN:
             break
-        best, parts = max(scores), offers[int(np.argmax(scores))]
+        which = int(np.argmax([score.sum() for score in scores]))
+        best, parts = scores[which], offers[which]
     return tuple(part.block.form for part in parts), best
 
 
@@ -71,7 +77,7 @@ def part_of(triples: Triples, variables: tuple[int, ...]) -> Part:
     block = Block(data, found.form)
     kept = triples.counts > 0
     slot = np.searchsorted(data.pairs, triples.pair[kept])
-    start, value, chance = block.distribution(data.pairs, apart=True)
+    start, value, chance = block.distribution(data.pairs)
     of = np.repeat(np.arange(len(data.pairs)), np.diff(start))
     own = data.values.of_state[data.pairs // triples.A]
     now = data.values.of_state[triples.indices[kept]]
@@ -91,11 +97,11 @@ def correlation(triples: Triples, one: Part, other: Part) -> float:
     return float(np.abs(cross).max() * np.sqrt(weight.sum()))
 
 
-def total(triples: Triples, parts: list[Part]) -> float:
-    """The score of blocks together."""
+def total(triples: Triples, parts: list[Part]) -> Floats:
+    """Log-likelihoods by pair [S*A] of blocks together."""
     held = np.prod([part.held for part in parts], axis=0)
     pair = triples.pair[triples.counts > 0]
-    return float(logs(held, weights(triples), pair, triples.n.size, triples.S).sum())
+    return logs(held, weights(triples), pair, triples.n.size, triples.S)
 
 
 def weights(triples: Triples) -> Floats:

@@ -31,8 +31,8 @@ class Fitted(Protocol):
     def rows(self, pairs: Ints, apart: bool = False) -> Any:
         """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
 
-        With `apart`, what each of the pairs has counted itself is taken out of the counts: what all
-        others say of it. (Explanations of the others that it had a part in stay as they are.)
+        With `apart`, by fits of this form that have not seen them: each pair that was met is in a
+        fold, and fits without the fold speak of it. That is what an outer exam asks for.
         """
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:

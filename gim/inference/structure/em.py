@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.structure.explanations import Chain, Explained, Weights
-from gim.inference.structure.triples import Floats, Ints
+from gim.inference.structure.triples import Floats, Ints, summed
 from gim.jit import entry
 
 ITERATIONS = 50  # at the most
@@ -41,6 +41,7 @@ class Stack(NamedTuple):
     n: Floats  # [contexts] visits
     cells: int
     weights: Weights
+    base: Floats  # [E] chance of each explanation before anything is known of contexts
 
 
 def stacked(data: Explained, chain: Chain, most: float, without: int | None = None) -> Stack:
@@ -54,7 +55,8 @@ def stacked(data: Explained, chain: Chain, most: float, without: int | None = No
     context = np.column_stack([level.context for level in levels]) + contexts[:-1]
     cell = np.column_stack([level.cell for level in levels]) + cells[:-1]
     n = [np.bincount(level.context, weights.visits, len(level.keys)) for level in levels]
-    return Stack(context, cell, np.concatenate(n), int(cells[-1]), weights)
+    base = data.chances(without)[data.outcome]
+    return Stack(context, cell, np.concatenate(n), int(cells[-1]), weights, base)
 
 
 def fit(
@@ -63,16 +65,17 @@ def fit(
     kappa: Floats,
     share: Floats | None = None,
     iterations: int = ITERATIONS,
-    enough: float = ENOUGH,
+    enough: float | None = None,
 ) -> Posterior:
     """EM from the shares given, or from those of the base measure."""
     if share is None:
-        share = data.base / np.bincount(data.of, data.base, len(data.slot))[data.of]
+        share = stack.base / summed(data.of, stack.base, len(data.slot))[data.of]
     weight = stack.weights.of
     mass = count(stack.cell, data.begin, weight, share, stack.cells)
     if len(share) == len(data.slot):  # one explanation each: nothing is latent
         return Posterior(share, mass)
-    before, enough = -np.inf, max(enough, PER_VISIT * float(weight.sum()))
+    enough = max(ENOUGH if enough is None else enough, PER_VISIT * float(weight.sum()))
+    before = -np.inf
     for _ in range(iterations):
         held, share = judge(data, stack, kappa, kappa[-1:], share, mass)
         mass = count(stack.cell, data.begin, weight, share, stack.cells)
@@ -94,7 +97,7 @@ def judge(
         last: [Q] shrinkages of the last level, each tried in turn: held is [Q, I].
     """
     return without_own(
-        data.first, data.begin, *stack.weights, data.base, stack.context, stack.cell, stack.n,
+        data.first, data.begin, *stack.weights, stack.base, stack.context, stack.cell, stack.n,
         kappa, last, share, mass,
     )  # fmt: skip
 

@@ -15,14 +15,15 @@ from gim.inference.structure.moves import (
     Values,
     coordinate,
     land,
+    looks,
     outcomes_of,
     start_of,
     values_of,
 )
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
-from gim.jit import entry
+from gim.jit import entry, rare
 
-FOLDS, MANY_FOLDS, FEW_PAIRS = 3, 6, 100  # parts in which pairs are held out; more if few
+FOLDS, MANY_FOLDS, FEW_PAIRS = 4, 8, 100  # parts in which pairs are held out; more if few
 UNSEEN = 0.1  # observations that every outcome has before anything is seen
 CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
 
@@ -50,7 +51,6 @@ class Level(NamedTuple):
     context: Ints  # [P] of each pair that was met
     cell: Ints  # [E] of each explanation: its context and outcome
     keys: Ints  # [C] what each context is called; rising
-    pairs: Ints  # [C] pairs met in it
     cells: Ints  # [M] context * outcomes + outcome of each cell; rising
 
 
@@ -84,11 +84,12 @@ class Explained:
             self.values.sizes,
         )
         self.begin, self.outcome = explain(
-            *self.start, self.slot, self.target, *self.outcomes[:3], *self.values[0::2],
+            *self.start, self.slot, self.target, *self.outcomes, *self.values[0::2],
             self.values.table,
         )  # fmt: skip
         self._levels: dict[tuple[int, ...], Level] = {}
         self._weights: dict[tuple[float, int | None], Weights] = {}
+        self._chances: dict[int | None, Floats] = {}
         order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
         self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
         self.fold: Ints = order % self.folds  # [P] in which each pair is held out
@@ -104,26 +105,44 @@ class Explained:
         return self.changes + len(self.values.codes)
 
     @cached_property
-    def chances(self) -> Floats:
-        """Of each outcome before anything is known of contexts, [O + V].
-
-        In proportion to the observations that look like it: most is change, the rest is values.
-        """
-        values = summed(self.target, np.ones(len(self.target)), len(self.values.codes))
-        change, value = self.outcomes.support + UNSEEN, values + UNSEEN
-        share = CHANGES if self.changes else 0.0
-        parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
-        return np.concatenate(parts)
-
-    @cached_property
-    def base(self) -> Floats:
-        """The chance of each explanation before anything is known of contexts, [E]."""
-        return self.chances[self.outcome]
-
-    @cached_property
     def of(self) -> Ints:
         """The observation of each explanation, [E]."""
         return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
+
+    def slot_of(self, pairs: Ints) -> Ints:
+        """The place of each pair among those that were met; -1 if it was not."""
+        if not len(self.pairs):
+            return np.full(len(pairs), -1)
+        slot = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
+        return np.where(self.pairs[slot] == pairs, slot, -1)
+
+    @cached_property
+    def alike(self) -> Floats:
+        """How much each observation looks like each of its explanations, [E].
+
+        What stays as it is does not look as if it went to a value: things persist.
+        """
+        stays = self.target == self.start.own[self.slot]
+        found = np.where(stays, 0.0, 1.0)[self.of]
+        change = self.outcome < self.changes
+        i = self.of[change]
+        ends = self.start.base[self.slot[i]], self.values.codes[self.target[i]]
+        found[change] = looks(self.outcomes, self.outcome[change], *ends)
+        return found
+
+    def chances(self, without: int | None = None) -> Floats:
+        """Of each outcome before anything is known of contexts, [O + V].
+
+        In proportion to the observations that look like it; most is change, the rest is values.
+        """
+        if without not in self._chances:
+            kept = 1.0 if without is None else self.fold[self.slot[self.of]] != without
+            alike = summed(self.outcome, self.alike * kept, self.many) + UNSEEN
+            change, value = np.split(alike, [self.changes])
+            share = CHANGES if self.changes else 0.0
+            parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
+            self._chances[without] = np.concatenate(parts)
+        return self._chances[without]
 
     def weights(self, most: float, without: int | None = None) -> Weights:
         """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).
@@ -147,10 +166,33 @@ class Explained:
             cells, cell = np.unique(
                 context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True
             )
-            self._levels[features] = Level(
-                context, cell.ravel().astype(np.int64), keys, np.bincount(context), cells
-            )
+            self._levels[features] = Level(context, cell.ravel().astype(np.int64), keys, cells)
         return self._levels[features]
+
+
+@rare
+def leads(
+    base: Any,
+    own: Any,
+    p: int,
+    v: int,
+    add: Any,
+    fixed: Any,
+    o: int,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+) -> bool:
+    """Whether change o leads from base p to value v."""
+    reached = True
+    for j in range(sizes.size):
+        if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
+            reached = False
+            break
+    if not reached and own[p] == v:  # blocked, perhaps
+        reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
+    return reached
 
 
 @entry
@@ -168,27 +210,20 @@ def explain(
 ) -> Any:
     """Begins [I + 1] of the explanations of each observation, and their outcomes [E]."""
     changes = add.shape[0]
-    begin = np.zeros(slot.size + 1, np.int64)
-    outcome = np.empty(2 * slot.size + 16, np.int64)
-    E = 0
-    for i in range(slot.size):
-        p, v = slot[i], target[i]
-        for o in range(changes):
-            reached = True
-            for j in range(sizes.size):
-                if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
-                    reached = False
-                    break
-            if not reached and own[p] == v:  # blocked, perhaps
-                reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
-            if reached:
-                outcome[E] = o
-                E += 1
-            if outcome.size < E + 2:
-                grown = np.empty(2 * outcome.size, np.int64)
-                grown[:E] = outcome[:E]
-                outcome = grown
-        outcome[E] = changes + v
-        E += 1
-        begin[i + 1] = E
-    return begin, outcome[:E].copy()
+    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(0, np.int64)
+    for filled in range(2):  # count, then fill
+        E = 0
+        for i in range(slot.size):
+            p, v = slot[i], target[i]
+            for o in range(changes):
+                if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
+                    if filled:
+                        outcome[E] = o
+                    E += 1
+            if filled:
+                outcome[E] = changes + v
+            E += 1
+            begin[i + 1] = E
+        if not filled:
+            outcome = np.empty(E, np.int64)
+    return begin, outcome

@@ -17,7 +17,7 @@ class Feature(NamedTuple):
 
 
 def features_of(triples: Triples) -> list[Feature]:
-    """The action, its variables, those of the state after and before, their changes, and s'."""
+    """The action and its variables, those of the state before and after, changes, edges, s'."""
     k, own = triples.k, triples.action_codes.shape[1]
     return [
         Feature("action"),
@@ -26,6 +26,7 @@ def features_of(triples: Triples) -> list[Feature]:
         *(Feature("next", i) for i in range(k)),
         *(Feature("variable", i) for i in range(k)),
         *(Feature("change", i) for i in range(k)),
+        *(Feature("edge", i) for i in np.flatnonzero(triples.edged).tolist()),
         Feature("stays"),
     ]
 
@@ -42,6 +43,8 @@ def column(triples: Triples, feature: Feature, pair: Ints, t: Ints) -> Ints:
         return triples.codes[t, i]
     if kind == "variable":
         return triples.codes[s, i]
+    if kind == "edge":
+        return triples.edges[s, i]
     if kind == "change":
         return triples.codes[t, i] - triples.codes[s, i]
     return t if kind == "next state" else (s == t).astype(np.int64)

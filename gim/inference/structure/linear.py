@@ -12,7 +12,7 @@ import numpy as np
 from gim.inference.structure.moves import Shift
 from gim.inference.structure.triples import Floats, Ints, Triples, ranked
 
-# A constant for each action; for each action and change; slopes of its own for each action.
+# Constants: of each action; of each action and change of a variable. Slopes of each action.
 COMMON, BY_CHANGE, BY_ACTION = "common", "by change", "by action"
 MOST_ACTIONS = 32  # up to which each action has a constant of its own
 WIDEST = 64  # columns up to which slopes by action are tried
@@ -41,27 +41,30 @@ def design(
     if slopes == BY_ACTION:
         columns = [column * action for column in columns for action in actions]
     if slopes == BY_CHANGE:
-        key = ranked(np.column_stack([a, codes[t] - codes[s]]))
-        kinds = np.unique(key[:seen])[: WIDEST + 1]
-        actions += [(key == each).astype(np.float64) for each in kinds]
+        for change in (codes[t] - codes[s]).T:
+            key = ranked(np.column_stack([a, change]))
+            kinds = np.unique(key[:seen])[: WIDEST + 1]
+            actions += [(key == each).astype(np.float64) for each in kinds]
     return np.column_stack([np.ones(len(pair)), *actions[1:], *columns])
 
 
 def least_absolute(X: Floats, y: Floats, weight: Floats) -> Floats:
-    """Coefficients [.] that minimise the weighted sum of |y - X b|."""
+    """Coefficients [.] that minimise the weighted sum of |y - X b|; the first column is 1."""
     if len(y) > SAMPLED:
         few = np.linspace(0, len(y) - 1, SAMPLED).astype(np.int64)
         X, y, weight = X[few], y[few], weight[few]
     spread = float(np.abs(y - np.median(y)).mean()) if len(y) else 0.0
     if spread == 0.0:
         return np.append(y[0] if len(y) else 0.0, np.zeros(X.shape[1] - 1))
-    w, error = weight, np.abs(y)
+    centre = np.append(0.0, X[:, 1:].mean(axis=0))  # what never varies is left to the constant
+    X, w, error = X - centre, weight, np.abs(y)
     for _ in range(REWEIGHTED):
         error = np.abs(y - X @ _solved(X, y, w))
         w = weight / np.maximum(error, 1e-6 * spread)
     near = error <= max(NEAR * spread, 1e-3 * float(np.median(error)))
     near = near if near.sum() >= X.shape[1] else error <= np.median(error)
-    return _solved(X[near], y[near], weight[near])
+    b = _solved(X[near], y[near], weight[near])
+    return np.append(b[0] - centre @ b, b[1:])
 
 
 def _solved(X: Floats, y: Floats, weight: Floats) -> Floats:

@@ -20,7 +20,7 @@ STAY, CLIP, WRAP = 0, 1, 2
 FREE = -1
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
 MOST = 128  # changes that are told apart; the rest is explained by where it leads
-CLIPPED = 0.25  # support of a clipped move, which looks like one that stays, but at edges
+INSIDE = (1.0, 0.25, 0.5)  # how much a move away from edges looks like one of each kind
 
 
 class Values(NamedTuple):
@@ -38,11 +38,6 @@ class Outcomes(NamedTuple):
     add: Ints  # [O, b] what is added, or what it is set to where `fixed`
     fixed: Mask  # [O, b]
     edge: Ints  # [O] STAY, CLIP or WRAP
-    support: Floats  # [O] observations that look like it
-
-    def at(self, which: Any) -> Outcomes:
-        """Some of them."""
-        return Outcomes(*(part[which] for part in self))
 
 
 @hot
@@ -149,41 +144,101 @@ def start_of(
         i = variables.index(variable)
         moved = base[:, i] + sign * triples.action_codes[a, j]
         base[:, i] = np.clip(moved, 0, values.sizes[i] - 1)
-    return Start(base, settled(base, values.codes, values.sizes, values.table, own))
+    return Start(base, standing(base, own, values))  # where a blocked move stays, if that exists
+
+
+def standing(base: Ints, own: Ints, values: Values) -> Ints:
+    """The value with the codes of each base [n, b], or `own` [n] where there is none."""
+    b = base.shape[1]
+    no_change = Outcomes(np.zeros((1, b), np.int64), np.zeros((1, b), bool), np.full(1, STAY))
+    return leading(base, own, no_change, 0, values)
+
+
+def leading(base: Ints, own: Ints, outcomes: Outcomes, o: int, values: Values) -> Ints:
+    """The value [n] where one outcome leads from each base; `own` may be one beyond the last."""
+    one = np.array([0, 1]), np.array([o]), np.ones(1)
+    beyond = np.vstack([values.codes, np.full((1, base.shape[1]), FREE)])
+    lead = *one, *outcomes, beyond, values.sizes, values.table
+    return landed(base, own, np.zeros(len(base), np.int64), *lead)[1]
 
 
 @entry
-def settled(base: Any, codes: Any, sizes: Any, table: Any, own: Any) -> Any:
-    """The value of each base, or `own` where it is none."""
-    none, no = np.zeros((1, sizes.size), np.int64), np.zeros((1, sizes.size), np.bool_)
-    stay = np.zeros(1, np.int64)
-    found = np.empty(own.size, np.int64)
-    for p in range(own.size):
-        found[p] = land(base, p, none, no, 0, stay, codes, sizes, table, own[p])
-    return found
+def longer(outcomes: Any, chances: Any, room: int) -> Any:
+    """The same with so much room."""
+    more, further = np.empty(room, np.int64), np.empty(room)
+    for i in range(min(room, outcomes.size)):
+        more[i], further[i] = outcomes[i], chances[i]
+    return more, further
+
+
+@entry
+def landed(
+    base: Any,
+    own: Any,
+    which: Any,
+    start: Any,
+    outcome: Any,
+    chance: Any,
+    add: Any,
+    fixed: Any,
+    edge: Any,
+    codes: Any,
+    sizes: Any,
+    table: Any,
+) -> Any:
+    """Values that each pair may reach, and their chances: starts [pairs + 1], values, chances."""
+    P = which.size
+    starts, room = np.zeros(P + 1, np.int64), 0
+    for p in range(P):
+        if which[p] >= 0:
+            room += start[which[p] + 1] - start[which[p]]
+    values, chances, place = np.empty(room, np.int64), np.empty(room), 0
+    sum_at = np.full(codes.shape[0], -1)
+    for p in range(P):
+        begin = place
+        if which[p] >= 0:
+            for i in range(start[which[p]], start[which[p] + 1]):
+                v = land(base, p, add, fixed, outcome[i], edge, codes, sizes, table, own[p])
+                if sum_at[v] < begin:
+                    sum_at[v] = place
+                    values[place], chances[place] = v, 0.0
+                    place += 1
+                chances[sum_at[v]] += chance[i]
+        starts[p + 1] = place
+    values, chances = longer(values, chances, place)
+    return starts, values, chances
 
 
 def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:
     """The changes [O] that lead from each base to each target [I], the most frequent first."""
     add = target - base
     fixed = (add != 0) & ~ordinal
-    seen = _distinct(np.where(fixed, target, add), fixed)
+    seen = _distinct(np.where(fixed, target, add), fixed, STAY)
     far = ((np.abs(seen.add) > 1) & ~seen.fixed).any(axis=1)
     far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
-    clipped = seen._replace(edge=np.full(len(far), CLIP), support=CLIPPED * seen.support).at(far)
+    clipped = Outcomes(seen.add[far], seen.fixed[far], np.full(far.sum(), CLIP))
     short = np.where(ordinal, (add + sizes // 2) % sizes - sizes // 2, add)
-    round_ = (short != add).any(axis=1)
-    wrapped = _distinct(np.where(fixed, target, short)[round_], fixed[round_])
-    wrapped = wrapped._replace(edge=np.full(len(wrapped.add), WRAP))
+    over = (short != add).any(axis=1)  # it may have gone round the edge
+    wrapped = _distinct(np.where(fixed, target, short)[over], fixed[over], WRAP)
     parts = [np.concatenate(part) for part in zip(seen, clipped, wrapped, strict=True)]
     return Outcomes(*(np.ascontiguousarray(part) for part in parts))
 
 
-def _distinct(add: Ints, fixed: Mask) -> Outcomes:
-    """The different changes among these, MOST at most, as moves that stay."""
+def _distinct(add: Ints, fixed: Mask, edge: int) -> Outcomes:
+    """The different changes among these, the most frequent first, MOST at most."""
     rank = ranked(np.column_stack([add, fixed]))
     first = np.unique(rank, return_index=True)[1]
-    often = np.bincount(rank, minlength=len(first)).astype(np.float64)
-    order = np.lexsort((np.arange(len(often)), -often))[:MOST]
-    edge = np.full(len(often), STAY)
-    return Outcomes(add[first], fixed[first], edge, often).at(order)
+    often = np.bincount(rank, minlength=len(first))
+    kept = first[np.argsort(-often, kind="stable")[:MOST]]
+    return Outcomes(add[kept], fixed[kept], np.full(len(kept), edge))
+
+
+def looks(outcomes: Outcomes, o: Ints, base: Ints, target: Ints) -> Floats:
+    """How much going from each base to each target looks like change o, which leads there.
+
+    Away from edges it looks like one that stays, rather than like one that is clipped or wraps. At
+    an edge, only what goes round it shows itself: what stops there may have come by other ways.
+    """
+    plain = np.where(outcomes.fixed[o], outcomes.add[o], base + outcomes.add[o])
+    inside, edge = (plain == target).all(axis=1), outcomes.edge[o]
+    return np.where(inside, np.array(INSIDE)[edge], np.where(edge == WRAP, 1.0, 0.0))

@@ -1,8 +1,8 @@
 """Without variables: the numbering itself as coordinates.
 
 Whoever numbers cells does it row by row, so that s // m and s % m are row and column for some m; a
-queue or a stock is its own number. Every divisor of S is tried for m, and the bare number, by moves
-of the whole state; the two that look best are searched in full.
+queue or a stock is its own number. Every divisor of S is tried for m, by moves of the whole state;
+the two that look best are searched in full, and must be better than the bare number.
 """
 
 from __future__ import annotations
@@ -48,6 +48,7 @@ class Numbered(Product):
         seen = triples.with_codes(coordinates(triples.S, numbering.columns))
         super().__init__(seen, [Block(Explained(seen, f.move), f) for f in numbering.forms])
         self.numbering = numbering
+        self.read = numbering.columns > 0  # as coordinates that nobody gave
 
     @property
     def form(self) -> Numbering:  # type: ignore[override]
@@ -63,11 +64,13 @@ def by_numbers(triples: Triples, form: Numbering | None = None) -> Numbered:
 def read(triples: Triples) -> Numbering:
     """How states are numbered, by held-out pairs."""
     few, many = triples.thinned(SCREENED), triples.thinned(SEARCHED)
-    scores = {m: _screened(few, m) for m in (0, *divisors(triples.S))}
+    scores = {m: _screened(few, m) for m in divisors(triples.S)}
     leading = sorted(scores, key=lambda m: -scores[m])[:FINALISTS]
-    found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in leading}
-    best = max(found, key=lambda m: (found[m][1] - (MARGIN if m else 0.0), -m))
-    return Numbering(best, found[best][0])
+    found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in (0, *leading)}
+    best = max(leading, key=lambda m: found[m][1].sum(), default=0)
+    gain = found[best][1] - found[0][1]
+    columns = best if gain.sum() > MARGIN + np.sqrt(gain @ gain) else 0
+    return Numbering(columns, found[columns][0])
 
 
 def _screened(triples: Triples, columns: int) -> float:

@@ -12,11 +12,12 @@ import numpy as np
 from scipy import sparse
 
 from gim.inference.structure.block import Block, Form
-from gim.inference.structure.moves import FREE
+from gim.inference.structure.folds import Folds
+from gim.inference.structure.moves import FREE, PRIME, longer
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
 
-CUT = 1e-4  # chance of a successor that is kept, relative to the likeliest one
+CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
 
 
 class Product:
@@ -29,6 +30,7 @@ class Product:
 
     def __init__(self, triples: Triples, blocks: list[Block]) -> None:
         self.triples, self.blocks = triples, blocks
+        self.folds = Folds(blocks[0].data, self._without)
         values = [block.data.values for block in blocks]
         self.of_state: Ints = np.array([value.of_state for value in values])  # [B, S]
         rng = np.random.default_rng(0)  # hashes only: every choice gives the same result
@@ -42,15 +44,21 @@ class Product:
         """The structure, which may be fitted to other counts."""
         return tuple(block.form for block in self.blocks)
 
+    def _without(self, fold: int) -> Product:
+        """The same structure, fitted without a fold."""
+        return Product(self.triples, [Block(b.data, b.form, fold) for b in self.blocks])
+
     def rows(self, pairs: Ints, apart: bool = False) -> Any:
         """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
 
         Args:
             pairs: s*A + a of those asked for.
-            apart: without what each of the pairs has counted itself.
+            apart: by fits that have not seen them.
         """
         pairs = np.asarray(pairs, np.int64)
-        parts = [block.distribution(pairs, apart) for block in self.blocks]
+        if apart:
+            return self.folds.rows(self, pairs)
+        parts = [block.distribution(pairs) for block in self.blocks]
         ends = np.cumsum([0] + [len(values) for _, values, _ in parts])
         start, state, chance = combined(
             np.array([part[0] + end for part, end in zip(parts, ends, strict=False)]),
@@ -64,9 +72,12 @@ class Product:
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:
         """How far each pair had to back off: 0 where the finest contexts have counts."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.levels(self, pairs)
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
-            found = np.maximum(found, len(block.levels) - 1 - block.find(pairs, apart)[0])
+            found = np.maximum(found, len(block.levels) - 1 - block.find(pairs)[0])
         return found
 
 
@@ -74,7 +85,7 @@ class Product:
 def by_key(keys: Any, table: Any) -> None:
     """Fill the table of states by their keys, by linear probing."""
     for s in range(keys.size):
-        place = (keys[s] % 2147483647) & (table.size - 1)
+        place = (keys[s] % PRIME) & (table.size - 1)
         while table[place] != FREE:
             place = (place + 1) & (table.size - 1)
         table[place] = s
@@ -111,7 +122,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                     if b < B:
                         at[b] = starts[b, p]
                 continue
-            spot = (keys[B] % 2147483647) & (table.size - 1)
+            spot = (keys[B] % PRIME) & (table.size - 1)
             while table[spot] != FREE:
                 s, same = table[spot], True
                 for c in range(B):
@@ -120,9 +131,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                         break
                 if same:
                     if place == states.size:
-                        more, longer = np.empty(2 * place, np.int64), np.empty(2 * place)
-                        more[:place], longer[:place] = states, chances
-                        states, chances = more, longer
+                        states, chances = longer(states, chances, 2 * place)
                     states[place], chances[place] = s, partial[B]
                     total += partial[B]
                     place += 1
@@ -132,4 +141,5 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
         for i in range(row, place):
             chances[i] /= total
         begin[p + 1] = place
-    return begin, states[:place].copy(), chances[:place].copy()
+    states, chances = longer(states, chances, place)
+    return begin, states, chances

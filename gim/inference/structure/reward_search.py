@@ -174,19 +174,23 @@ class Search:
         return Offer(shape, tuple(exam.judge(shape) for exam in self.exams))
 
     def best(self, shifts: tuple[Shift, ...] = ()) -> Offer:
-        """The best table, with or without a linear part."""
-        found = self.refined(self.judge(Shape()))
+        """The best table, on top of a plane or not."""
+        offers = [self.judge(Shape())]
         for slopes in (COMMON, BY_CHANGE, BY_ACTION):
+            if self.certain(offers[-1]):
+                return offers[-1]
             shape = Shape(slopes=slopes, shifts=shifts)
             columns = self.exams[0].design(shape).shape[1]
-            if columns > WIDEST or len(self.seen.mean) < 2 * columns or self.certain(found):
-                continue
-            linear = self.refined(self.judge(shape))
+            if columns <= WIDEST and len(self.seen.mean) >= 2 * columns:
+                offers.append(self.judge(shape))
+        found = self.refined(offers[0])
+        if len(offers) > 1 and not self.certain(found):
+            linear = self.refined(max(offers[1:], key=lambda offer: offer.score))
             found = linear if linear.score > found.score + MARGIN else found
         return found
 
     def refined(self, found: Offer) -> Offer:
-        """Refine the key while it pays, one or two features at a time."""
+        """Refine the key while it pays: by one feature, by two, or by two and the action."""
         features = features_of(self.triples)
         while len(found.shape.chain) <= DEPTH and not self.certain(found):
             last = found.shape.chain[-1]
@@ -194,7 +198,8 @@ class Search:
             leading = sorted(tried, key=lambda more: -tried[more].score)[:LEADING]
             best = max(tried.values(), key=lambda offer: offer.score, default=found)
             for one, other in combinations(leading, 2):
-                best = max(best, self._finer(found, one + other), key=lambda offer: offer.score)
+                for more in (one + other, (features[0], *one, *other)):
+                    best = max(best, self._finer(found, more), key=lambda offer: offer.score)
             gain = summed(self.seen.pair, best.logs - found.logs, self.triples.n.size)
             if gain.sum() <= MARGIN + np.sqrt(gain @ gain):
                 break

@@ -1,7 +1,7 @@
-"""The structure of a block by held-out likelihood: its edges, after-states, contexts, shrinkage.
+"""The structure of a block by held-out likelihood: its after-states, contexts and shrinkage.
 
-A form is judged by what all pairs but one say of that one (`gim.inference.structure.em`), for all
-pairs that were met, those met once included:
+A form is judged by what it says of pairs when fitted without their fold, for all pairs that were
+met, those met once included:
 
     score = sum over pairs of w(n) mean log((1 - epsilon) q(s') + epsilon / V),
     w(n) = n / (1 + n / FEW)
@@ -19,12 +19,15 @@ import numpy as np
 from gim.inference.structure.block import Form
 from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.triples import Floats, Ints, Triples, summed
+from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
 
 FEW = 5.0
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
 DEPTH = 4  # levels of contexts below the root
+MOST_FEATURES = 24  # that a search looks at
+EACH_TWO = 6  # variables of the state up to which each two are tried
+MANY = 2000  # pairs of which a part tells which features are worth a closer look
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
@@ -47,10 +50,10 @@ class Found(NamedTuple):
         """Held-out log-likelihood."""
         return float(self.logs.sum())
 
-    def beats(self, other: Found) -> bool:
-        """Whether it is better by more than chance."""
+    def beats(self, other: Found, z: float = Z) -> bool:
+        """Whether it is better by more than chance, by so many standard errors."""
         gain = self.logs - other.logs
-        return bool(gain.sum() > MARGIN + Z * np.sqrt(gain @ gain))
+        return bool(gain.sum() > MARGIN + z * np.sqrt(gain @ gain))
 
 
 def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats:
@@ -63,21 +66,60 @@ def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats
 def contexts(data: Explained, found: Found) -> Found:
     """Add levels of contexts greedily, one or two features at a time, while they pay.
 
-    All are tried on one fold and with one step of EM; those that look best are judged in full.
+    All are tried with one step of EM; those that look best are judged in full.
     """
-    features = range(data.triples.features)
+    features = relevant(data)
     while len(found.form.chain) <= DEPTH:
         last = found.form.chain[-1]
         singles: list[Features] = [(f,) for f in features if f not in last]
         tried = {more: screened(data, found, more) for more in singles}
-        doubles = [one + other for one, other in combinations(_leading(tried, LEADING), 2)]
-        tried |= {more: screened(data, found, more) for more in doubles}
-        offers = [extended(data, found, more) for more in _leading(tried, FINALISTS)]
-        best = max(offers, key=lambda each: each.score, default=found)
-        if not best.beats(found):
+        doubles = {tuple(sorted(a + b)) for a, b in combinations(_leading(tried, LEADING), 2)}
+        if data.triples.k <= EACH_TWO:
+            doubles |= set(combinations([v for v in range(data.triples.k) if v not in last], 2))
+        tried |= {more: screened(data, found, more) for more in sorted(doubles)}
+        best = found
+        singles = _leading({more: tried[more] for more in singles}, FINALISTS)
+        offers = [extended(data, found, m) for m in {*singles, *_leading(tried, FINALISTS)}]
+        for offer in sorted(offers, key=lambda each: _size(data, each.form)):
+            # More contexts must be better than fewer, but less so than any must be than none.
+            better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
+            best = offer if better else best
+        if len(found.form.chain) == 1:  # that actions differ needs no proof
+            best = max(best, extended(data, found, (data.triples.k,)), key=lambda each: each.score)
+        if best is found:
             break
         found = best
     return found
+
+
+def relevant(data: Explained) -> list[int]:
+    """The features that a search looks at: all, or those that tell most about what changed.
+
+    Mutual information of the change and the feature, less what chance gives it (Miller, 1955).
+    """
+    features = list(range(data.triples.features))
+    if len(features) <= MOST_FEATURES:
+        return features
+    base, target = data.start.base[data.slot], data.values.codes[data.target]
+    change, weight = ranked(target - base), data.weights(FEW).of
+    information = []
+    for f in features:
+        group = ranked(data.triples.context((f,), data.pairs)[:, None])[data.slot]
+        cell = ranked(np.column_stack([group, change]))
+        entropies = [_entropy(each, weight) for each in (group, change, cell)]
+        information.append(entropies[0] + entropies[1] - entropies[2])
+    return sorted(np.argsort(-np.array(information), kind="stable")[:MOST_FEATURES].tolist())
+
+
+def _entropy(group: Ints, weight: Floats) -> float:
+    """Of the groups of observations, in nats, corrected for their number."""
+    p = summed(group, weight, int(group.max(initial=0)) + 1) / max(float(weight.sum()), 1e-300)
+    return float(-(p[p > 0] * np.log(p[p > 0])).sum() + len(p) / max(2 * weight.sum(), 1.0))
+
+
+def _size(data: Explained, form: Form) -> tuple[int, Features]:
+    """Contexts of the finest level; features, so that the order is the same on every run."""
+    return len(data.level(form.chain[-1]).keys), form.chain[-1]
 
 
 def _leading(tried: dict[Features, float], many: int) -> list[Features]:
@@ -85,13 +127,16 @@ def _leading(tried: dict[Features, float], many: int) -> list[Features]:
 
 
 def screened(data: Explained, found: Found, more: Features) -> float:
-    """The score of one more level on the first fold, nearly."""
+    """The score of one more level, nearly; on the first fold only if there are many pairs."""
     form = _finer(found.form, more)
-    here = data.fold[data.slot] == 0
-    held = held_out(data, form, 0, found.shares[0], 1)[0][:, here]
+    folds = range(1 if len(data.pairs) > MANY else data.folds)
+    held, here = np.zeros((len(KAPPAS), len(data.slot))), data.fold[data.slot] < len(folds)
+    for fold in folds:
+        mine = data.fold[data.slot] == fold
+        held[:, mine] = held_out(data, form, fold, found.shares[fold], 1)[0][:, mine]
     weight, slot = data.weights(FEW).of[here], data.slot[here]
     V, P = len(data.values.codes), len(data.pairs)
-    return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
+    return max(float(logs(each[here], weight, slot, P, V).sum()) for each in held)
 
 
 def extended(data: Explained, found: Found, more: Features) -> Found:
@@ -152,5 +197,4 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
 def by_action(data: Explained, form: Form) -> Found:
     """A form without contexts, or with the action as the only one."""
     root = evaluated(data, form)
-    found = extended(data, root, (data.triples.k,))
-    return found if found.beats(root) else root
+    return max(root, extended(data, root, (data.triples.k,)), key=lambda each: each.score)

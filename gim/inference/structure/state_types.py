@@ -18,6 +18,7 @@ from gim.inference.structure.block import Block, Form, Lists, back_off, counted
 from gim.inference.structure.blocks import SEARCHED
 from gim.inference.structure.em import ENOUGH, PER_VISIT, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move, Weights
+from gim.inference.structure.folds import Folds
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
@@ -37,26 +38,24 @@ class Mixture(NamedTuple):
     share: Floats  # [K] of the states
     gamma: Floats  # [states that were left, K] chances of their types
     held: Floats  # [I] chance of each observation, by the types that the counts give its state
-    logs: Floats  # [K, P] log-likelihood of each pair by type
 
 
 class Typed:
     """Types of states, fitted.
 
     Args:
-        triples: what was counted.
-        types: how many there are; None finds it on held-out pairs.
+        data: what was counted.
+        types: how many there are.
+        without: a fold whose pairs do not count.
     """
 
-    def __init__(self, triples: Triples, types: int | None = None) -> None:
-        self.triples = triples
-        self.data = Explained(triples, Move(tuple(range(triples.k))))
-        form = by_action(self.data)
-        self.block = Block(self.data, form)
-        self.types = search(triples.thinned(SEARCHED, by_state=True)) if types is None else types
-        self.prior = prepared(self.data, form)
-        self.mixture = mixed(self.prior, self.types)
-        self.lists = [self._lists(k) for k in range(self.types)]
+    def __init__(self, data: Explained, types: int, without: int | None = None) -> None:
+        self.data, self.types, self.triples = data, types, data.triples
+        self.folds = Folds(data, lambda fold: Typed(data, types, fold))
+        self.block = Block(data, by_action(data), without)
+        self.prior = prepared(data, by_action(data), without)
+        self.mixture = mixed(self.prior, types)
+        self.lists = [self._lists(k) for k in range(types)]
 
     @property
     def form(self) -> int:
@@ -64,13 +63,19 @@ class Typed:
         return self.types
 
     def rows(self, pairs: Ints, apart: bool = False) -> Any:
-        """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing."""
+        """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
+
+        Args:
+            pairs: s*A + a of those asked for.
+            apart: by fits that have not seen them.
+        """
         pairs = np.asarray(pairs, np.int64)
-        data, S = self.data, self.triples.S
-        gamma = self.chances(pairs, apart)
-        depth, context = self.block.find(pairs, apart)
+        if apart:
+            return self.folds.rows(self, pairs)
+        S, gamma = self.triples.S, self.chances(pairs)
+        depth, context = self.block.find(pairs)
         state_of = np.empty(S, np.int64)
-        state_of[data.values.of_state] = np.arange(S)
+        state_of[self.data.values.of_state] = np.arange(S)
         total = sparse.csr_array((len(pairs), S))
         for k in range(self.types):
             which = np.where((depth == 1) & (gamma[:, k] > 0), context, -1)
@@ -82,54 +87,40 @@ class Typed:
         return total
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:
-        """0 where the state was left by other actions, 1 where its type is anyone's guess."""
-        n = self.triples.n
-        left = n.sum(axis=1)[pairs // self.triples.A]
-        own = n.ravel()[pairs] if apart else 0.0
-        return (left - own <= 0).astype(np.int64)
+        """0 where the state was left by some action, 1 where its type is anyone's guess."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.levels(self, pairs)
+        left = summed(self.data.pairs // self.triples.A, self.prior.weights.visits, self.triples.S)
+        return (left[pairs // self.triples.A] <= 0).astype(np.int64)
 
-    def chances(self, pairs: Ints, apart: bool = False) -> Floats:
+    def chances(self, pairs: Ints) -> Floats:
         """Of the types of the states of pairs, [pairs, K]."""
-        mixture, states = self.mixture, self.prior.states
-        gamma = np.tile(mixture.share, (len(pairs), 1))
+        states, s = self.prior.states, pairs // self.triples.A
+        gamma = np.tile(self.mixture.share, (len(pairs), 1))
         if len(states):
-            s = pairs // self.triples.A
             z = np.minimum(np.searchsorted(states, s), len(states) - 1)
-            left = states[z] == s
-            gamma[left] = mixture.gamma[z[left]]
-            if apart:
-                slot = np.minimum(np.searchsorted(self.data.pairs, pairs), len(self.data.pairs) - 1)
-                met = self.data.pairs[slot] == pairs
-                gamma[met] = _without(mixture, z[met], slot[met])
+            gamma[states[z] == s] = self.mixture.gamma[z[states[z] == s]]
         gamma[gamma < UNLIKELY] = 0.0
         return gamma / gamma.sum(axis=1, keepdims=True)
 
     def _lists(self, k: int) -> Lists:
-        """Outcomes of a type, by action."""
+        """Outcomes of a type, by action: below what the action does anywhere."""
         block, actions = self.block, self.mixture.n.shape[1]
-        mass = np.append(block.posterior.mass, self.mixture.mass[k])
         n = np.append(block.stack.n, self.mixture.n[k])
-        levels = [*block.levels, block.levels[1]]
-        below = np.arange(actions) + block.first[1]
-        lists = Lists(*back_off(
-            *counted(levels, self.data.many, mass, n), np.append(block.parent, below), n,
-            np.append(block.kappa, np.full(actions, KAPPA)), self.data.chances,
-        ))  # fmt: skip
-        return lists._replace(
-            start=np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2] :])
-        )
-
-
-def _without(mixture: Mixture, z: Ints, slot: Ints) -> Floats:
-    """Chances of types without what a pair itself says."""
-    logs = np.log(np.maximum(mixture.gamma[z], 1e-300)) - mixture.logs[:, slot].T
-    gamma = np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf))
-    return np.asarray(gamma / gamma.sum(axis=1, keepdims=True))
+        mass = np.append(block.posterior.mass, self.mixture.mass[k])
+        kappa = np.append(block.kappa, np.full(actions, KAPPA))
+        parent = np.append(block.parent, np.arange(actions) + block.first[1])
+        counts = counted([*block.levels, block.levels[1]], self.data.many, mass, n)
+        lists = Lists(*back_off(*counts, parent, n, kappa, block.before))
+        start = np.append(np.zeros(block.first[1], np.int64), lists.start[block.first[2] :])
+        return lists._replace(start=start)  # so that those of a type are found by action
 
 
 def by_types(triples: Triples, form: int | None = None) -> Typed:
     """Find how many types there are, or take `form`, and fit them to all counts."""
-    return Typed(triples, form)
+    data = Explained(triples, Move(tuple(range(triples.k))))
+    return Typed(data, search(triples.thinned(SEARCHED, by_state=True)) if form is None else form)
 
 
 def by_action(data: Explained) -> Form:
@@ -237,7 +228,7 @@ def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
     data, before = prior.data, -np.inf
     enough = max(ENOUGH, PER_VISIT * float(prior.weights.of.sum()))
     for _ in range(ITERATIONS):
-        gamma, held, by_pair, mass, n = step(
+        gamma, held, mass, n = step(
             prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
             prior.chance, mass, n, np.log(share), KAPPA,
         )  # fmt: skip
@@ -246,7 +237,7 @@ def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
         if likelihood < before + enough:
             break
         before = likelihood
-    return Mixture(mass, n, share, gamma, held, by_pair)
+    return Mixture(mass, n, share, gamma, held)
 
 
 @entry
@@ -267,7 +258,6 @@ def step(
     """One step of EM: chances of types, of observations, and the counts that follow."""
     K = log_share.size
     gamma, held = np.zeros((states.size - 1, K)), np.zeros(weight.size)
-    by_pair = np.zeros((K, first.size - 1))
     new_mass, new_n = np.zeros(mass.shape), np.zeros(n.shape)
     q = np.zeros((K, weight.size))
     for z in range(states.size - 1):
@@ -280,9 +270,7 @@ def step(
                     for e in range(begin[i], begin[i + 1]):
                         total += mass[k, cell[e]] + kappa * chance[e]
                     q[k, i] = total / (n[k, context[p]] + kappa)
-                    by_pair[k, p] += weight[i] * np.log(q[k, i])
-            for k in range(K):
-                gamma[z, k] += by_pair[k, p]
+                    gamma[z, k] += weight[i] * np.log(q[k, i])
         most, total = -np.inf, 0.0
         for k in range(K):
             most = max(most, gamma[z, k])
@@ -300,4 +288,4 @@ def step(
                     scale = gamma[z, k] * weight[i] / (q[k, i] * (n[k, context[p]] + kappa))
                     for e in range(begin[i], begin[i + 1]):
                         new_mass[k, cell[e]] += scale * (mass[k, cell[e]] + kappa * chance[e])
-    return gamma, held, by_pair, new_mass, new_n
+    return gamma, held, new_mass, new_n

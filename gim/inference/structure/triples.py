@@ -66,6 +66,8 @@ class Triples:
         self.terminal: Mask = (
             np.zeros(self.S, bool) if terminal is None else np.asarray(terminal, bool)
         )
+        codes = None if codes is None or np.size(codes) == 0 else codes
+        action_codes = None if action_codes is None or np.size(action_codes) == 0 else action_codes
         self.named = codes is not None  # whether anything is known of what states are made of
         numbered = np.arange(self.S)[:, None] if codes is None else codes
         self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
@@ -97,9 +99,18 @@ class Triples:
     @cached_property
     def _state_features(self) -> Ints:
         """[S, k and one for the edges of each ordinal variable that has a middle]"""
+        return np.column_stack([self.codes, self.edges[:, self.edged]])
+
+    @cached_property
+    def edges(self) -> Ints:
+        """Whether each variable is at its lower edge, 1, or its upper one, 2; [S, k]."""
         last = self.codes.max(axis=0, initial=0)
-        edges = np.where(self.codes == 0, 1, np.where(self.codes == last, 2, 0))
-        return np.column_stack([self.codes, edges[:, self.ordinal & (last > 2)]])
+        return np.where(self.codes == 0, 1, np.where(self.codes == last, 2, 0))
+
+    @cached_property
+    def edged(self) -> Mask:
+        """Variables that have edges and a middle, [k]."""
+        return np.asarray(self.ordinal & (self.codes.max(axis=0, initial=0) > 2))
 
     @cached_property
     def _action_features(self) -> Ints:
@@ -116,8 +127,7 @@ class Triples:
         action, column = self._place[feature]
         if action or column < self.k:
             return -1 if action else column
-        last = self.codes.max(axis=0, initial=0)
-        return int(np.flatnonzero(self.ordinal & (last > 2))[column - self.k])
+        return int(np.flatnonzero(self.edged)[column - self.k])
 
     def without(self, held: Mask) -> Triples:
         """The same without the pairs of a mask [S, A]: they leave no trace."""

@@ -1,0 +1,193 @@
+"""Compiled parts of structured inference against slow, obvious twins."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from gim.inference.structure.block import Block, Form, back_off
+from gim.inference.structure.em import count, judge, stacked, without_own
+from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
+from gim.inference.structure.product import Product
+from gim.inference.structure.state_types import KAPPA, by_action, prepared, step
+from gim.jit import plain
+from tests import naive_structure as naive
+from tests.structured_worlds import grid, inventory, machines, taxi
+
+TIGHT = {"rtol": 1e-9, "atol": 1e-12}
+
+
+def cases():
+    """Counts and moves of every kind."""
+    walled = grid(4, 5, walls={(1, 1), (2, 3)})
+    yield "grid", walled.sampled(3, share=0.6), Move((0, 1))
+    yield "row", walled.sampled(3, share=0.6), Move((0,))
+    yield "inventory", inventory(8, 4, 2.0).walked(150), Move((0,), ((0, 0, 1),))
+    yield "taxi", taxi(3).walked(200, start=10), Move((0, 1, 2))
+    wheel = machines(3).walked(80)
+    yield "wheel", wheel.with_codes(np.arange(8)[:, None], [True]), Move((0,))
+
+
+CASES = {name: (triples, move) for name, triples, move in cases()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_explanations_are_all_outcomes_that_lead_there(name):
+    data = Explained(*CASES[name])
+    found = [data.outcome[i:j].tolist() for i, j in zip(data.begin, data.begin[1:], strict=False)]
+    assert found == naive.explanations(data)
+
+
+def test_every_edge_is_among_the_outcomes():
+    edges = {name: set(Explained(*case).outcomes.edge.tolist()) for name, case in CASES.items()}
+    assert edges["inventory"] >= {STAY, CLIP}
+    assert edges["wheel"] >= {STAY, WRAP}
+
+
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("without", [None, 1])
+def test_em_agrees_with_dictionaries(name, without):
+    triples, move = CASES[name]
+    data, chain, kappa = Explained(triples, move), ((), (triples.k,), (0, triples.k)), [0.3, 3, 1.0]
+    slow = naive.EM(data, chain, kappa, most=5.0, without=without)
+    stack = stacked(data, chain, 5.0, without)
+    share = np.concatenate(slow.share)
+    for _ in range(3):
+        mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
+        held, share = judge(data, stack, np.array(kappa), np.array([1.0, 30.0]), share, mass)
+        assert np.allclose(held[0], slow.step(), **TIGHT)
+        assert np.allclose(share, np.concatenate(slow.share), **TIGHT)
+
+
+def test_em_is_the_same_bits_in_plain_python():
+    triples, move = CASES["grid"]
+    data = Explained(triples, move)
+    stack, kappa = stacked(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
+    share = stack.base / np.bincount(data.of, stack.base)[data.of]
+    given = stack.cell, data.begin, stack.weights.of, share, stack.cells
+    mass = count(*given)
+    assert np.array_equal(mass, plain(count)(*given))
+    given = (data.first, data.begin, *stack.weights, stack.base, stack.context, stack.cell, stack.n)
+    given = (*given, kappa, kappa[-1:], share, mass)
+    for found, slow in zip(without_own(*given), plain(without_own)(*given), strict=True):
+        assert np.array_equal(found, slow)
+
+
+def test_the_last_shrinkages_are_tried_one_by_one():
+    triples, move = CASES["grid"]
+    data = Explained(triples, move)
+    stack = stacked(data, ((), (2,)), 20.0)
+    share = stack.base / stack.base.sum()
+    mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
+    both = judge(data, stack, np.array([0.3, 1.0]), np.array([3.0, 30.0]), share, mass)[0]
+    for k, kappa in enumerate((3.0, 30.0)):
+        one = judge(data, stack, np.array([0.3, kappa]), np.array([kappa]), share, mass)[0]
+        assert np.array_equal(one[0], both[k])
+
+
+def contexts_of(block, pair):
+    """The contexts of a pair, from the root down, as far as they were met."""
+    found = []
+    for i, (features, level) in enumerate(zip(block.form.chain, block.levels, strict=True)):
+        key = block.data.triples.context(features, np.array([pair]))[0]
+        place = np.flatnonzero(level.keys == key)
+        if len(place):
+            found.append(int(place[0] + block.first[i]))
+    return found
+
+
+def naive_outcomes(block, pair):
+    """Chances of outcomes after a pair, by the formula."""
+    data = block.data
+    chances = block.before
+    for c in contexts_of(block, pair):
+        n, kappa = block.stack.n[c], block.kappa[c]
+        mass = np.zeros(data.many)
+        cells = slice(block.counted.start[c], block.counted.start[c + 1])
+        mass[block.counted.outcome[cells]] = block.counted.chance[cells]
+        chances = (mass + kappa * chances) / (n + kappa)
+    return chances
+
+
+@pytest.mark.parametrize("name", ["grid", "inventory", "taxi", "wheel"])
+@pytest.mark.parametrize("without", [None, 0])
+def test_distributions_follow_the_formula(name, without):
+    triples, move = CASES[name]
+    k, data = triples.k, Explained(triples, move)
+    block = Block(data, Form(move, ((), (k,), (0, k)), (0.3, 3.0, 0.3)), without)
+    pairs = np.arange(triples.S * triples.A)
+    start, value, chance = block.distribution(pairs)
+    lead = Explained(triples, move)
+    for p in pairs[:: max(1, len(pairs) // 40)]:
+        lead.start = start_of(triples, move.variables, move.shifts, lead.values, np.array([p]))
+        expected = np.zeros(len(data.values.codes))
+        for o, q in enumerate(naive_outcomes(block, p)):
+            expected[naive.target(lead, 0, o)] += q
+        found = np.zeros(len(expected))
+        np.add.at(found, value[start[p] : start[p + 1]], chance[start[p] : start[p + 1]])
+        assert np.abs(found - expected / expected.sum()).sum() < 0.02  # rare outcomes are left out
+
+
+def test_folds_have_not_seen_their_pairs():
+    triples, move = CASES["grid"]
+    product = Product(
+        triples, [Block(Explained(triples, move), Form(move, ((), (2,)), (1.0, 1.0)))]
+    )
+    data = product.blocks[0].data
+    pairs = np.arange(triples.S * triples.A)
+    rows, levels = product.rows(pairs, apart=True).toarray(), product.levels(pairs, apart=True)
+    fold = np.where(data.slot_of(pairs) >= 0, data.fold[data.slot_of(pairs)], -1)
+    assert set(fold) == {-1, *range(data.folds)}
+    for each in range(-1, data.folds):
+        block = Block(data, product.form[0], None if each < 0 else each)
+        fit, here = Product(triples, [block]), fold == each
+        assert np.array_equal(fit.rows(pairs[here]).toarray(), rows[here])
+        assert np.array_equal(fit.levels(pairs[here]), levels[here])
+
+
+def test_lists_of_contexts_by_hand():
+    # Two contexts: the root has seen outcomes 0 (3 times) and 1 (once), its child 1 (twice).
+    start, outcome, mass = np.array([0, 2, 3]), np.array([0, 1, 1]), np.array([3.0, 1.0, 2.0])
+    parent, n, kappa = np.array([-1, 0]), np.array([4.0, 2.0]), np.array([1.0, 2.0])
+    starts, outcomes, chances = back_off(
+        start, outcome, mass, parent, n, kappa, np.array([0.5, 0.25, 0.25])
+    )
+    root = np.array([3.5, 1.25]) / 4.75  # outcome 2 was never seen: it is left out
+    child = np.array([2 * root[0] / 4, (2 + 2 * root[1]) / 4])
+    assert starts.tolist() == [0, 2, 4]
+    assert outcomes.tolist() == [0, 1, 0, 1]
+    assert np.allclose(chances, [*root, *child], **TIGHT)
+
+
+def test_products_are_products_over_states_that_exist():
+    world = machines(3)
+    triples = world.walked(300)
+    blocks = [Block(Explained(triples, Move((v,))), Form(Move((v,)), ((), (3,)), (1.0, 1.0)))
+              for v in range(3)]  # fmt: skip
+    product = Product(triples, blocks)
+    pairs = np.arange(triples.S * triples.A)
+    rows = product.rows(pairs).toarray()
+    parts = [block.distribution(pairs) for block in blocks]
+    for p in pairs:
+        values = [value[start[p] : start[p + 1]].tolist() for start, value, _ in parts]
+        chances = [chance[start[p] : start[p + 1]].tolist() for start, _, chance in parts]
+        expected = naive.product(world.index, values, chances)
+        for state, chance in expected.items():
+            assert abs(rows[p, world.index[state]] - chance) < 1e-3
+
+
+def test_types_agree_with_lists():
+    triples, move = CASES["grid"]
+    data = Explained(triples, move)
+    prior = prepared(data, by_action(data))
+    rng = np.random.default_rng(0)
+    cells, actions = prior.cell.max() + 1, prior.context.max() + 1
+    mass, share = rng.random((2, cells)), np.array([0.3, 0.7])
+    n = rng.random((2, actions)) * 9
+    found = step(
+        prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
+        prior.chance, mass, n, np.log(share), KAPPA,
+    )  # fmt: skip
+    for one, slow in zip(found, naive.type_step(prior, mass, n, share, KAPPA), strict=True):
+        assert np.allclose(one, slow, **TIGHT)

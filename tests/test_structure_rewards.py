@@ -1,0 +1,189 @@
+"""Rules for rewards and ends: exact where there is a rule, modest where there is none."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from gim.inference.structure import Ends, Triples, rewards_of
+from gim.inference.structure.keys import Feature, equal, features_of, keyed, valued
+from gim.inference.structure.linear import least_absolute
+from gim.inference.structure.rewards import Shape
+from tests.structured_worlds import World, grid, inventory, lake, machines, taxi, unmet
+from tests.test_structure import data
+
+
+def missed(world, triples, rewards, pairs=None):
+    """Chance-weighted share of rewards after pairs never met that are not hit exactly."""
+    pairs = unmet(triples) if pairs is None else pairs
+    place, t = np.nonzero(world.rows()[pairs])
+    said, _ = rewards.predict(pairs[place], t)
+    true = world.r.reshape(-1, world.S)[pairs[place], t]
+    wrong = np.abs(said - true) > 1e-6
+    return float(world.rows()[pairs[place], t] @ wrong / len(pairs))
+
+
+def test_goals_pay_by_the_next_state():
+    world = grid(6, 6)
+    triples = world.sampled(3, share=0.7)
+    rewards, trust, new = rewards_of(triples)
+    assert rewards.shape.chain[-1] == (Feature("next state"),)
+    assert rewards.entered[-1]  # the goal
+    assert missed(world, triples, rewards) == 0
+    assert trust.hits[-1] == 1
+    assert 0.9 < new.hits[0] < 1  # that a goal pays cannot be told before it was entered
+
+
+def test_an_inventory_is_linear_with_its_after_state():
+    world = inventory()
+    triples = world.walked(400)
+    rewards, trust, _ = rewards_of(triples, shifts=((0, 0, 1),))
+    assert rewards.shape.slopes is not None
+    assert missed(world, triples, rewards) == 0
+    assert trust.hits[-1] > 0.95
+
+
+def test_machines_pay_their_number_less_the_reboot():
+    world = machines()
+    triples = world.walked(300, start=31)
+    assert missed(world, triples, rewards_of(triples)[0]) == 0
+
+
+def test_a_table_for_what_a_plane_cannot_say():
+    world = taxi()
+    triples = world.walked(3000, horizon=40, start=world.index[1, 1, 0, 1])
+    rewards, _, _ = rewards_of(triples)
+    assert missed(world, triples, rewards) < 0.05
+
+
+def test_slopes_of_their_own_for_each_action():
+    def outcomes(x, a):
+        yield ((7 * x[0] + 3) % 20,), 1.0, (1 - x[0] / 20, -3.0, 0.25 * x[0])[a]
+
+    world = World([(i,) for i in range(20)], 3, outcomes)
+    triples = world.sampled(1, share=0.5)
+    rewards, _, _ = rewards_of(triples)
+    assert rewards.shape.slopes == "by action"
+    assert missed(world, triples, rewards) == 0
+
+
+def test_noisy_rewards_give_means():
+    world = grid(6, 6)
+    triples = world.walked(4000, noise=0.3)
+    rewards, _, _ = rewards_of(triples)
+    pair, t = np.nonzero(world.rows())
+    said, _ = rewards.predict(pair, t)
+    goal = world.index[5, 5]
+    assert abs(said[t == goal].mean() - 1.0) < 0.15
+    assert abs(said[t != goal].mean() + 0.04) < 0.05
+
+
+def test_pure_noise_is_one_mean():
+    world = grid(5, 5)
+    world.r[:] = 0.5
+    rewards, _, _ = rewards_of(world.sampled(3, share=0.6, noise=1.0))
+    assert rewards.shape == Shape()
+    said, level = rewards.predict(np.array([0]), np.array([0]))
+    assert abs(said[0] - 0.5) < 0.2
+    assert level[0] == 0
+
+
+def test_unseen_keys_fall_back():
+    world = grid(4, 4)
+    triples = world.sampled(4, share=0.8)
+    rewards, _, _ = rewards_of(triples, shape=Shape(((), (Feature("next state"),))))
+    assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 1
+    rewards.seen = rewards.seen.at(rewards.seen.t != 1)
+    assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 0
+
+
+def test_rewards_must_be_given():
+    triples = grid(3, 3).sampled(1, R=None)
+    with pytest.raises(ValueError, match="pass R"):
+        rewards_of(triples)
+
+
+@settings(max_examples=40, deadline=None)
+@given(data())
+def test_whatever_was_seen_predictions_are_finite(triples):
+    rewards, _, _ = rewards_of(triples)
+    pair, t = (x.ravel() for x in np.meshgrid(np.arange(triples.n.size), np.arange(triples.S)))
+    said, level = rewards.predict(pair, t)
+    assert np.isfinite(said).all()
+    assert ((level >= 0) == (triples.n.sum() > 0)).all()
+    chance = Ends(triples).chance(np.arange(triples.S))
+    assert ((chance >= 0) & (chance <= 1)).all()
+
+
+# ---------------------------------------------------------------------------- parts
+
+
+def test_least_absolute_deviations_ignore_exceptions():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(80), rng.integers(0, 9, (80, 3))])
+    b = np.array([2.0, -0.5, 3.0, 0.0])
+    y = X @ b
+    y[:25] += rng.normal(0, 10, 25)
+    assert np.allclose(least_absolute(X, y, np.ones(80)), b, atol=1e-6)
+
+
+def test_the_value_of_a_key_is_that_of_most_or_the_mean():
+    key = np.array([0, 0, 0, 1, 1, 2])
+    y = np.array([5.0, 5.0, 9.0, 1.0, 2.0, 7.0])
+    found = valued(key, y, np.ones(6), 4, 1e-6)
+    assert found.tolist() == [5.0, 1.5, 7.0, 0.0]
+
+
+def test_equal_values_share_a_number():
+    assert equal(np.array([3.0, 1.0, 1.0 + 1e-9, 3.0]), 1e-6).tolist() == [1, 0, 0, 1]
+
+
+def test_keys_tell_apart_what_their_features_do():
+    world = grid(3, 3)
+    triples = world.sampled(2)
+    pair, t = np.nonzero(world.rows())
+    s, a = np.divmod(pair, 4)
+    step = triples.codes[t] - triples.codes[s]
+    features = [f for f in features_of(triples) if f.kind in ("change", "action")]
+    key = keyed(triples, tuple(features), pair, t)
+    slow = {x: i for i, x in enumerate(sorted({(a, *d) for a, d in zip(a, map(tuple, step))}))}  # noqa: B905
+    assert len(np.unique(key)) == len(slow)
+    for i, j in itertools.combinations(range(0, len(key), 7), 2):
+        same = a[i] == a[j] and (step[i] == step[j]).all()
+        assert (key[i] == key[j]) == same
+
+
+# ---------------------------------------------------------------------------- ends
+
+
+def test_holes_in_the_ice_cannot_be_told():
+    world = lake()
+    ends = Ends(world.walked(300))
+    assert ends.chain == ((),)
+    share = ends.ended.mean()
+    assert np.allclose(ends.chance(np.flatnonzero(~ends.entered)), share, atol=0.15)
+    seen = np.flatnonzero(ends.entered)
+    assert np.array_equal(ends.chance(seen), world.terminal[seen])
+
+
+def test_a_rule_for_ends_is_found_where_there_is_one():
+    codes = np.array(list(itertools.product(range(5), range(5), range(2))))
+    ending = codes[:, 0] == codes[:, 1]
+    rng = np.random.default_rng(0)
+    entered = np.flatnonzero(rng.random(50) < 0.6)
+    counts = np.ones(len(entered))
+    starts = np.append(0, np.full(50, len(entered)))  # all of them entered from state 0
+    terminal = ending & np.isin(np.arange(50), entered)
+    ends = Ends(Triples(starts, entered, counts, np.ones((50, 1)), codes, terminal=terminal))
+    chance = ends.chance(np.arange(50))[~ends.entered]
+    assert chance[ending[~ends.entered]].min() > 0.7
+    assert chance[~ending[~ends.entered]].max() < 0.2
+    assert ((ends.held_out() > 0.5) == ending[ends.entered]).all()
+
+
+def test_no_end_was_ever_seen():
+    ends = Ends(grid(3, 3).sampled(2))
+    assert ends.chance(np.arange(9)).max() < 0.1
