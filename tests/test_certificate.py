@@ -29,15 +29,17 @@ from tests import naive_certificate as naive
 from tests.sampled_counts import frame_of, sampled
 
 KINDS = ["credible", "guaranteed"]
+ANALOGY = Analogy(candidates="matrices")
 
 
 def belief_in(mdp, visits, seed=0, blank=()):
     """Counts of Poisson many visits of each pair, but in the states `blank`, and the analogy."""
-    counts, _, _ = sampled(mdp, visits, seed)
+    counts, _, _ = sampled(mdp, visits, seed, by_triple=True)
     for s in blank:
         counts.n[s], counts.R[s], counts.R2[s] = 0, 0, 0
-        counts.next.reshape(mdp.S, mdp.A, mdp.S)[s] = 0
-    prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(seed))
+        for array in (counts.next, counts.paid, counts.paid2):
+            array.reshape(mdp.S, mdp.A, mdp.S)[s] = 0
+    prior = ANALOGY(counts, frame_of(mdp), np.random.default_rng(seed))
     return belief_of(counts, mdp.terminal.copy(), prior)
 
 
@@ -343,9 +345,10 @@ def test_an_action_hardly_ever_tried_gets_no_bound(kind):
     mdp = gim.make("shared_factors", S=24, A=16, J=2, seed=3)
     belief = belief_in(mdp, 6)
     counts = belief.counts
-    for array in (counts.n, counts.R, counts.R2, counts.next.reshape(24, 16, 24)):
+    by_next = (each.reshape(24, 16, 24) for each in (counts.next, counts.paid, counts.paid2))
+    for array in (counts.n, counts.R, counts.R2, *by_next):
         array[1:, 5] = 0
-    prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
+    prior = ANALOGY(counts, frame_of(mdp), np.random.default_rng(0))
     belief = belief_of(counts, belief.terminal, prior)
     found = certified(facts(mdp, belief), 0.9, kind, np.random.default_rng(0))
     assert found.unbounded[:, 5].sum() >= 23
@@ -365,7 +368,7 @@ def test_a_region_behind_a_gate_gets_no_bound():
                 N[22 + s, a] = rng.multinomial(2, mdp.transitions[22 + s, a]) * keep[s, a]
         counts.n[:], counts.next[:] = n, N.ravel()
         counts.R[:], counts.R2[:] = n * mdp.rewards, n * mdp.rewards**2
-        prior = Analogy()(counts, frame_of(mdp), rng)
+        prior = ANALOGY(counts, frame_of(mdp), rng)
         belief = belief_of(counts, np.zeros(30, bool), prior)
         found = certified(facts(mdp, belief), 0.9, "credible", rng)
         behind = found.unmet[22:]
