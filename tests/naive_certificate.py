@@ -47,6 +47,7 @@ def models(rows, rewards, playable, end, rng):
     S, A = playable.shape
     for m in range(len(rows.n0)):
         P, r, over = np.zeros((S, A, S)), np.zeros((S, A)), np.zeros(S, bool)
+        luck = rng.random()
         for s in range(S):
             over[s] = end[s] > 0 and rng.random() < end[s]
             for a in range(A):
@@ -55,12 +56,14 @@ def models(rows, rewards, playable, end, rng):
                     continue
                 i = s * A + a
                 P[s, a], parts = row(rows, i, rows.n0[m, i], S, rng)
-                r[s, a] = reward(rewards, i, parts, rng)
+                r[s, a] = reward(rewards, i, luck, parts, rng)
         yield P, r, over
 
 
-def reward(rewards, i, parts, rng):
+def reward(rewards, i, luck, parts, rng):
     """Draw r(s,a) of pair i, whose row has these parts."""
+    if rewards.free[i] == 1:
+        return rewards.low + (rewards.high - rewards.low) * luck
     if rewards.free[i] > 0 and rng.random() < rewards.free[i]:
         return rewards.low + (rewards.high - rewards.low) * rng.random()
     held = int(rewards.holds[i] >= 1 or rng.random() < rewards.holds[i])
@@ -70,17 +73,19 @@ def reward(rewards, i, parts, rng):
     return mean + rewards.sd[held, i] * rng.standard_normal()
 
 
-def returns(rows, rewards, playable, end, policy, start, rng):
+def returns(rows, rewards, playable, end, policy, start, steps, discount, rng):
     """What is earned in each model, by planning and evaluating it as an MDP, [models, 3]."""
     found = []
     for P, r, over in models(rows, rewards, playable, end, rng):
         within = np.clip(r, rewards.low, rewards.high) * playable * ~over[:, None]
         mdps = [
-            gim.TabularMDP(P, each * ~over[:, None], start=start, horizon=len(policy))
+            gim.TabularMDP(P, each * ~over[:, None], start=start, horizon=steps)
             for each in (within, r)
         ]
-        earned = [mdp.policy_return(policy) for mdp in mdps]
-        found.append([mdps[0].with_(available=playable).optimal_return(), *earned])
+        pi = policy if len(policy) == steps else policy[0]
+        earned = [start @ gim.planning.evaluate(mdp, pi, steps, discount)[0] for mdp in mdps]
+        best = gim.plan(mdps[0].with_(available=playable), discount, steps).v[0]
+        found.append([start @ best, *earned])
     return np.array(found)
 
 

@@ -56,7 +56,8 @@ def test_two_tables_are_joined():
 
 @pytest.mark.parametrize("S", [4, REST + 5])
 @pytest.mark.parametrize("by_next", [False, True])
-def test_models_are_drawn_and_planned_as_by_hand(S, by_next):
+@pytest.mark.parametrize("discount", [1.0, 0.8])
+def test_models_are_drawn_and_planned_as_by_hand(S, by_next, discount):
     A, H = 3, 4
     rng = np.random.default_rng(S)
     rows, _, _ = some_rows(S, A, 5, seed=S)
@@ -64,12 +65,12 @@ def test_models_are_drawn_and_planned_as_by_hand(S, by_next):
     playable = rng.random((S, A)) < 0.8
     playable[:, 1] = True
     end = rng.choice([0.0, 0.5, 1.0], S, p=[0.7, 0.2, 0.1])
-    policy = playable * rng.random((H, S, A)) ** 8
+    policy = playable * rng.random((H if discount == 1.0 else 1, S, A)) ** 8
     policy /= policy.sum(axis=2, keepdims=True)
     start = rng.dirichlet(np.ones(S))
-    arguments = (tuple(rows), tuple(rewards), playable, end, policy, start)
+    arguments = (tuple(rows), tuple(rewards), playable, end, policy, start, H, discount)
     found = returns_in_models(*arguments, np.random.default_rng(1))
-    slow = naive.returns(rows, rewards, playable, end, policy, start, np.random.default_rng(1))
+    slow = naive.returns(rows, rewards, *arguments[2:], np.random.default_rng(1))
     assert np.allclose(found, slow, rtol=1e-9, atol=1e-9)
     assert (found[:, 0] >= found[:, 1] - 1e-12).all()
     same = plain(returns_in_models)(*arguments, np.random.default_rng(1))
@@ -136,6 +137,6 @@ def test_what_is_certain_stays_so():
     rewards = Rewards(one, 0 * one, np.ones(2), np.zeros(2), np.zeros((2, 0)), 0.0, 1.0)
     found = returns_in_models(
         tuple(rows), tuple(rewards), np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
-        np.array([1.0, 0.0]), np.random.default_rng(0),
+        np.array([1.0, 0.0]), 3, 1.0, np.random.default_rng(0),
     )  # fmt: skip
     assert np.allclose(found, 3.0)

@@ -8,6 +8,15 @@ from gim.inference.certificate.certificate import (
     certified,
     certify,
 )
-from gim.inference.certificate.facts import facts_of
+from gim.inference.certificate.facts import Aim, facts_of
 
-__all__ = ["Certificate", "Coverage", "Learned", "certifiable", "certified", "certify", "facts_of"]
+__all__ = [
+    "Aim",
+    "Certificate",
+    "Coverage",
+    "Learned",
+    "certifiable",
+    "certified",
+    "certify",
+    "facts_of",
+]

@@ -12,7 +12,7 @@ hardly any pair was met, or in which predictions fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -20,11 +20,12 @@ import numpy as np
 from gim.agent import Task
 from gim.inference.belief import Belief
 from gim.inference.certificate.credible import credible
-from gim.inference.certificate.facts import Bools, Facts, Floats, facts_of
+from gim.inference.certificate.facts import Aim, Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.model.rewards import most_to_come, reward_range
+from gim.model.rewards import reward_range
+from gim.planning import plan
 
 KINDS = ("credible", "guaranteed")
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
@@ -35,7 +36,9 @@ class Learned(Protocol):
     """What can be certified, besides runs: a belief and the task that it is about.
 
     If it has a `policy` of its own, in any form that an MDP takes, that is certified instead of the
-    plan on the belief; if it has a `start` [S], episodes begin there.
+    plan on the belief; if it has a `start` [S], episodes begin there; if it has an `aim` (`Aim`),
+    that is what the policy is to earn instead of the rewards up to the task's horizon; if it has
+    `assumed`, sentences, what it certifies holds if they do.
     """
 
     @property
@@ -70,6 +73,7 @@ class Certificate:
         share: the probability with which each statement on returns holds, and the share of the
             inferred pairs for which each kind of bound does.
         policy: [H, S] the plan on what was learned (or what policy was to be certified).
+        aim: the horizon and the discount.
         model: what was learned, p~.
         V: [H + 1, S] the values that the model's plan expects.
         inferred: [S, A] pairs met no more often than their prediction is worth.
@@ -84,11 +88,13 @@ class Certificate:
         earns: bounds on what this one does; the first is `lower`.
         loss: the most that it loses of what the best policy earns.
         trivial: what the plan expects above the least possible return: it may always lose that.
+        assumed: what must be so for it to hold, besides that the world is an MDP.
     """
 
     kind: str
     share: float
     policy: Any
+    aim: Aim
     model: LearnedModel
     V: Floats
     inferred: Bools
@@ -103,6 +109,7 @@ class Certificate:
     earns: tuple[float, float]
     loss: float
     trivial: float
+    assumed: tuple[str, ...] = ()
 
     @property
     def useless(self) -> bool:
@@ -120,7 +127,10 @@ class Certificate:
         value = errors <= self.value + ROUNDING * (1 + np.abs(self.V).max())
         l1 = np.asarray(abs(off).sum(axis=1)).reshape(truth.S, truth.A) <= self.l1 + ROUNDING
         some = errors[:, pairs] > ROUNDING * (1 + np.abs(self.V).max())
-        earned = truth.policy_return(self.policy)
+        earned, horizon = self.aim.returned(truth, self.policy), self.aim.horizon
+        discount = None if self.aim.discount == 1.0 else self.aim.discount
+        best = plan(truth, discount, horizon).v
+        optimum = float(truth.start @ (best if best.ndim == 1 else best[0]))
         unmet = pairs & self.unmet
         return Coverage(
             inferred=int(pairs.sum()),
@@ -131,27 +141,29 @@ class Certificate:
             unmet_l1=_mean(l1[unmet]),
             tightness=_median(self.value[:, pairs][some] / errors[:, pairs][some]),
             returns=earned,
-            loss=truth.optimal_return() - earned,
+            loss=optimum - earned,
         )
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """What a person can act on: of the policy, of what was inferred."""
-        return self._of_returns(), self._of_pairs()
+        """What a person can act on: of the policy, of what was inferred, of what is assumed."""
+        assumed = (f"this holds if {' and '.join(self.assumed)}",) if self.assumed else ()
+        return self._of_returns(), self._of_pairs(), *assumed
 
     def __str__(self) -> str:
         return "; ".join(self.sentences)
 
     def _of_returns(self) -> str:
-        text = f"the policy expects {_figure(self.expected)} an episode"
+        expects = f"the policy expects {_figure(self.expected)} an episode"
         if self.useless:
-            return f"{text}; there is no useful bound ({self.kind}, {_percent(self.share)})"
-        how = "with probability" if self.kind == "credible" else "with a guaranteed probability of"
+            return f"{self.kind}: no useful bound, more episodes are needed; {expects}"
+        how = "with probability" if self.kind == "credible" else "with a probability of at least"
         low, high = (_figure(x) for x in self.earns)
         part = f" ({_percent(self.loss / abs(self.expected))})" if self.expected else ""
         return (
-            f"{text}; {how} {_percent(self.share)} it earns between {low} and {high} and loses at "
-            f"most {_figure(self.loss)}{part} of the best"
+            f"{self.kind}: {how} {_percent(self.share)} the policy earns between {low} and {high} "
+            f"an episode and loses at most {_figure(self.loss)}{part} of the best; it expects "
+            f"{_figure(self.expected)}"
         )
 
     def _of_pairs(self) -> str:
@@ -174,8 +186,8 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 
     Args:
-        run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; or anything
-            that has a `belief` and a `task` (`Learned`).
+        run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; what
+            `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
         share: the probability with which statements on returns hold, and the share of inferred
             pairs for which bounds on their errors do.
         kind: "credible", from models drawn from what is believed, or "guaranteed", from
@@ -195,26 +207,37 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
     belief, agent, task = _belief(run), getattr(run, "agent", None), run.task
-    if belief is None or not certifiable(run):
+    if belief is None:
+        raise ValueError(f"{agent or run} counts no transitions, so there is nothing to certify")
+    if not certifiable(run):
         raise ValueError(
-            f"{agent or run} in this world cannot be certified: it counts no transitions, or they "
-            "are too many, or it does not know how large rewards can be"
+            f"{agent or run} cannot be certified: more than {LARGEST:,} successors are too many"
         )
-    if task.prior is not None and not getattr(getattr(agent, "infer", None), "reuses", False):
-        raise ValueError(f"{agent} counts the visits of its prior as its own: no certificate")
-    own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start")}
-    facts = facts_of(belief, task, reward_range(task, *_limits(run)), **own)
+    own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start", "aim")}
+    facts = facts_of(belief, task, reward_range(task, *_limits(run), belief.counts), **own)
     seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
-    return certified(facts, float(share), kind, np.random.default_rng(seed))
+    found = certified(facts, float(share), kind, np.random.default_rng(seed))
+    return replace(found, assumed=_assumed(run, facts))
 
 
 def certifiable(run: Any) -> bool:
-    """Whether a run counts transitions, not too many, and knows the range of rewards."""
+    """Whether a run counts transitions, and not too many."""
     belief, task = _belief(run), run.task
-    if belief is None or (task.reward_range is None and None in _limits(run)):
+    if belief is None:
         return False
     met = min(int(belief.counts.n.sum()), task.S * task.A * task.S)
     return bool(met + belief.prior.q.size + 16 * task.S * task.A <= LARGEST)
+
+
+def _assumed(run: Any, facts: Facts) -> tuple[str, ...]:
+    """What a certificate takes for granted, as ends of a sentence."""
+    found = tuple(getattr(run, "assumed", ()))
+    agent, (low, high) = getattr(run, "agent", None), facts.frame.reward_range
+    if run.task.reward_range is None and None in _limits(run):
+        found += (f"no pair pays less than {_figure(low)} or more than {_figure(high)}",)
+    if run.task.prior is not None and not getattr(getattr(agent, "infer", None), "reuses", False):
+        found += ("the visits of the prior were made in this very world",)
+    return found
 
 
 def _belief(run: Any) -> Belief | None:
@@ -233,11 +256,12 @@ def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -
     found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
     unbounded = facts.inferred & found.silent
     span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
-    expected, H = facts.expected, len(facts.V) - 1
+    expected = facts.expected
     return Certificate(
         kind=kind,
         share=share,
         policy=facts.policy,
+        aim=facts.aim,
         model=facts.model,
         V=facts.V,
         inferred=facts.inferred,
@@ -251,7 +275,7 @@ def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -
         upper=found.best,
         earns=found.earns,
         loss=found.loss,
-        trivial=expected + float(most_to_come(H, -facts.frame.reward_range[0])[0]),
+        trivial=expected + float(facts.aim.most(-facts.frame.reward_range[0])[0]),
     )
 
 

@@ -40,11 +40,14 @@ def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
         chance_of_end(facts.belief),
         facts.chances,
         facts.model.start,
+        facts.aim.steps,
+        facts.aim.discount,
         rng,
     ).T
-    earned = earned.mean() + TOGETHER * (earned - earned.mean())
+    off = TOGETHER * (earned - earned.mean())
     both = (1.0 + share) / 2.0  # a bound on either side
-    earns = -float(at_most(-earned, both)), float(at_most(earned, both))
+    middle = float(earned.mean()), facts.expected  # two estimates: neither is left out
+    earns = min(middle) - float(at_most(-off, both)), max(middle) + float(at_most(off, both))
     most = max(float(at_most(best, both)), earns[1])
     silent = everyone if said is None else said.silent
     return Bounds(value, l1, silent, earns, most, float(at_most(best - played, share)))

@@ -112,9 +112,17 @@ def draw_row(
 
 
 @hot
-def draw_reward(rewards: Any, i: int, p: Any, places: Any, begin: int, end: int, rng: Any) -> float:
-    """Draw r(s,a) of pair i, whose row was drawn into p from `begin` to `end`."""
+def draw_reward(
+    rewards: Any, i: int, luck: float, p: Any, places: Any, begin: int, end: int, rng: Any
+) -> float:
+    """Draw r(s,a) of pair i, whose row was drawn into p from `begin` to `end`.
+
+    Of pairs of which nothing at all is known `luck` tells, in a model the same for all: a cliff has
+    many edges, and drawn apart the good would make up for the bad.
+    """
     mean, sd, holds, free, by_next, low, high = rewards
+    if free[i] >= 1.0:
+        return low + (high - low) * luck
     if free[i] > 0.0 and rng.random() < free[i]:
         return low + (high - low) * rng.random()
     held = int(holds[i] >= 1.0 or rng.random() < holds[i])
@@ -127,17 +135,25 @@ def draw_reward(rewards: Any, i: int, p: Any, places: Any, begin: int, end: int,
 
 
 @hot
-def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any) -> float:
-    """r(s,a) + sum p(s'|s,a) v(s') of pair i."""
-    x = r[i]
+def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: float) -> float:
+    """r(s,a) + discount sum p(s'|s,a) v(s') of pair i."""
+    x = 0.0
     for j in range(first[i], first[i + 1]):
         x += p[j] * v[t[j]]
-    return x
+    return r[i] + discount * x
 
 
 @entry
 def returns_in_models(
-    rows: Any, rewards: Any, playable: Any, end: Any, policy: Any, start: Any, rng: Any
+    rows: Any,
+    rewards: Any,
+    playable: Any,
+    end: Any,
+    policy: Any,
+    start: Any,
+    steps: int,
+    discount: float,
+    rng: Any,
 ) -> Any:
     """What is earned in each model that is drawn, [models, 3].
 
@@ -148,11 +164,13 @@ def returns_in_models(
         rows, rewards: what is believed.
         playable: [S, A] pairs that can be played.
         end: [S] chance that a state ends the episode and pays nothing: 1 if it is known to.
-        policy: [H, S, A] the probabilities with which it plays.
+        policy: [steps, S, A] the probabilities with which it plays, or [1, S, A]: at every step.
         start: [S] where episodes begin.
+        steps: how many are planned.
+        discount: the weight of each against the one before.
         rng: the one source of randomness.
     """
-    models, (S, A), H = rows[6].shape[0], playable.shape, len(policy)
+    models, (S, A), last = rows[6].shape[0], playable.shape, len(policy) - 1
     low, high = rewards[5], rewards[6]
     room = rows[1].size + S * A * min(REST, S)
     p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
@@ -161,6 +179,7 @@ def returns_in_models(
     v, new = np.zeros((3, S)), np.zeros((3, S))
     found = np.zeros((models, 3))
     for m in range(models):
+        luck = rng.random()
         for s in range(S):
             over[s] = end[s] > 0.0 and rng.random() < end[s]
             for a in range(A):
@@ -169,23 +188,23 @@ def returns_in_models(
                 if not playable[s, a] or over[s]:
                     continue
                 end_i = draw_row(rows, i, rows[6][m, i], S, p, t, places, first[i], rng)
-                drawn[i] = draw_reward(rewards, i, p, places, first[i], end_i, rng)
+                drawn[i] = draw_reward(rewards, i, luck, p, places, first[i], end_i, rng)
                 first[i + 1] = end_i
                 r[i] = min(high, max(low, drawn[i]))
         v[:] = 0.0
-        for h in range(H - 1, -1, -1):
+        for h in range(steps - 1, -1, -1):
             for s in range(S):
                 new[0, s] = new[1, s] = new[2, s] = 0.0
                 if over[s]:
                     continue
                 new[0, s] = -np.inf
                 for a in range(A):
-                    i, chance = s * A + a, policy[h, s, a]
+                    i, chance = s * A + a, policy[min(h, last), s, a]
                     if playable[s, a]:
-                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, i, v[0]))
+                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, i, v[0], discount))
                     if chance > 0.0:
-                        new[1, s] += chance * backed_up(r, p, t, first, i, v[1])
-                        new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2])
+                        new[1, s] += chance * backed_up(r, p, t, first, i, v[1], discount)
+                        new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2], discount)
             v[:] = new
         for s in range(S):
             for k in range(3):

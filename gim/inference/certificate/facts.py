@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -13,11 +14,40 @@ from gim.inference.base import Frame
 from gim.inference.belief import Belief, believed_model
 from gim.inference.certificate.judges import Judges
 from gim.model.learned import LearnedModel
+from gim.model.rewards import most_to_come
+from gim.planning import evaluate
 from gim.planning.checks import checked_policy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+REST = 1e-5  # weight of the steps that are left out where there is no end
+
+
+class Aim(NamedTuple):
+    """What is to be earned: the rewards of so many steps, each of less weight than the last."""
+
+    horizon: int | None  # H; None: there is no end
+    discount: float = 1.0
+
+    @property
+    def steps(self) -> int:
+        """H, or so many that what follows has next to no weight."""
+        if self.horizon is not None:
+            return self.horizon
+        return 1 if self.discount == 0 else math.ceil(math.log(REST) / math.log(self.discount))
+
+    def most(self, r_max: float) -> Floats:
+        """The most that can come from each step on, [steps]; see `most_to_come`."""
+        if self.horizon is None:
+            return np.full(self.steps, max(r_max, 0.0) / (1.0 - self.discount))
+        return most_to_come(self.horizon, r_max, self.discount)
+
+    def returned(self, mdp: Any, policy: Any) -> float:
+        """What a policy earns in an MDP from where its episodes begin."""
+        discount = None if self.discount == 1.0 else self.discount
+        v = evaluate(mdp, policy, self.horizon, discount)
+        return float(mdp.start @ (v if v.ndim == 1 else v[0]))
 
 
 class Facts(NamedTuple):
@@ -26,25 +56,26 @@ class Facts(NamedTuple):
     belief: Belief
     frame: Frame  # available pairs, states seen to end an episode, the range of r(s,a)
     model: LearnedModel  # the belief's mean, p~
-    policy: Any  # [H, S] its plan, or whatever policy is certified
+    aim: Aim
+    policy: Any  # [H, S] its plan, or [S] without an end, or whatever policy is certified
     expected: float  # what it expects to earn
-    V: Floats  # [H + 1, S] what the plan expects; the last row is 0
+    V: Floats  # [H + 1, S] what the plan expects, [3, S] without an end; the last row is 0
     playable: Bools  # [S, A] available pairs of states that do not end an episode
     inferred: Bools  # [S, A] those met no more often than their prediction is worth
     judges: Judges
 
     @property
     def F(self) -> Floats:
-        """The values that errors matter for, by next state, [S, H - 1]."""
+        """The values that errors matter for, by next state, [S, H - 1], or [S, 1]."""
         return np.ascontiguousarray(self.V[1:-1].T)
 
     @property
     def chances(self) -> Floats:
-        """The probabilities with which the policy plays, [H, S, A]."""
+        """The probabilities with which the policy plays, [H, S, A], or [1, S, A]: always."""
         S, A = self.playable.shape
         policy = self.policy
         chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
-        return np.ascontiguousarray(np.broadcast_to(chances, (len(self.V) - 1, S, A)))
+        return np.ascontiguousarray(chances).reshape(-1, S, A)
 
 
 class Bounds(NamedTuple):
@@ -64,6 +95,7 @@ def facts_of(
     reward_range: tuple[float, float],
     policy: Any = None,
     start: Floats | None = None,
+    aim: Aim | None = None,
 ) -> Facts:
     """Plan on what is believed, and ask who can judge it.
 
@@ -73,26 +105,31 @@ def facts_of(
         reward_range: of r(s,a).
         policy: to be certified instead of the plan, in any form that an MDP takes.
         start: [S] where episodes begin, if the task does not say.
+        aim: horizon and discount; the task's own, if not given.
     """
+    aim = Aim(task.H) if aim is None else aim
     model = believed_model(belief, task)
     if start is not None:
         model = cast(LearnedModel, model.with_(start=start))
-    plan = plan_of(model)
+    plan = plan_of(model, aim.discount, endless=aim.horizon is None)
+    v = np.stack([plan.v, plan.v]) if plan.v.ndim == 1 else plan.v
     if policy is None:
-        policy, expected = plan.policy, float(model.start @ plan.v[0])
+        policy, expected = plan.policy, float(model.start @ v[0])
     else:
-        policy = checked_policy(model, policy, task.H)
-        expected = model.policy_return(policy)
+        policy = checked_policy(model, policy, aim.horizon)
+        expected = aim.returned(model, policy)
     playable = task.available & ~belief.terminal[:, None]
     n, seen = belief.counts.n, belief.evidence().n
+    replaced = np.isinf(belief.prior.n0) if belief.prior.n0.size else np.zeros(n.shape, bool)
     return Facts(
         belief=belief,
         frame=Frame(task.available, belief.terminal, reward_range),
         model=model,
+        aim=aim,
         policy=policy,
         expected=expected,
-        V=np.vstack([plan.v, np.zeros((1, task.S))]),
+        V=np.vstack([v, np.zeros((1, task.S))]),
         playable=playable,
-        inferred=playable & (n <= seen - n),
+        inferred=playable & ((n <= seen - n) | replaced),
         judges=Judges(belief, playable),
     )

@@ -45,7 +45,6 @@ from gim.inference.certificate.dynamics import kinds, predictions
 from gim.inference.certificate.facts import Bools, Bounds, Facts, Floats
 from gim.inference.worth import strata_of
 from gim.model.counts import Counts
-from gim.model.rewards import most_to_come
 
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 ASKED = 100  # judges of a stratum that are asked for a quantile, those met most often
@@ -68,17 +67,19 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     [H + 1, S] each; all of it holds at once with probability `share`.
     """
     counts, N, frame, chances = facts.belief.counts, facts.judges.all, facts.frame, facts.chances
-    H, S, A = chances.shape
+    (S, A), H, last = facts.playable.shape, facts.aim.steps, len(chances) - 1
+    discount, functions = facts.aim.discount, facts.aim.horizon or 1  # V* is one for all steps
     n = counts.n.astype(np.float64)
     visits = np.maximum(n, 1.0)
-    L = np.log(12.0 * S * A * H * visits * (visits + 1.0) / (1.0 - share))
+    L = np.log(12.0 * S * A * functions * visits * (visits + 1.0) / (1.0 - share))
     e = np.minimum(np.sqrt(2.0 * (S * math.log(2.0) + L) / visits), 2.0)
     low, high = rewards_within(counts, frame, L)
     p_hat = sparse.diags_array(1.0 / visits.ravel()) @ N
-    ceiling = most_to_come(H, frame.reward_range[1])
-    floor = -most_to_come(H, -frame.reward_range[0])
+    ceiling, floor = facts.aim.most(frame.reward_range[1]), -facts.aim.most(-frame.reward_range[0])
     never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0
     least, most = np.zeros((H + 1, S)), np.zeros((H + 1, S))
+    if facts.aim.horizon is None:  # what follows the last step lies between the extremes
+        least[H], most[H] = floor[-1] * ~frame.terminal, ceiling[-1] * ~frame.terminal
     for h in range(H - 1, -1, -1):
         u, w = most[h + 1], least[h + 1]
         mean_u, mean_w, gap = (np.asarray(p_hat @ f).reshape(S, A) for f in (u, w, (u - w) ** 2))
@@ -89,9 +90,10 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
         down = np.maximum(mean_w - b - e * (u - w).max() / 2.0, mean_w - e * np.ptp(w) / 2.0)
         up = np.where(n > 0, up, u.max())
         down = np.where(n > 0, np.maximum(down, w.min()), w.min())
-        best = np.where(frame.available, high + up, -np.inf).max(axis=1)
+        best = np.where(frame.available, high + discount * up, -np.inf).max(axis=1)
         most[h] = np.minimum(best, ceiling[h])
-        least[h] = np.maximum((chances[h] * (low + down)).sum(axis=1), floor[h])
+        earned = (chances[min(h, last)] * (low + discount * down)).sum(axis=1)
+        least[h] = np.maximum(earned, floor[h])
         least[h, never_left] = np.minimum(least[h, never_left], 0.0)
         most[h, never_left] = np.maximum(most[h, never_left], 0.0)
         least[h, frame.terminal] = most[h, frame.terminal] = 0.0
