@@ -88,6 +88,8 @@ class Certificate:
         earns: bounds on what this one does; the first is `lower`.
         loss: the most that it loses of what the best policy earns.
         trivial: what the plan expects above the least possible return: it may always lose that.
+        blind: chance that an episode meets a pair never tried and like no other; a credible bound
+            on returns is given if it is at most 1 - share.
         assumed: what must be so for it to hold, besides that the world is an MDP.
     """
 
@@ -109,6 +111,7 @@ class Certificate:
     earns: tuple[float, float]
     loss: float
     trivial: float
+    blind: float = 0.0
     assumed: tuple[str, ...] = ()
 
     @property
@@ -155,6 +158,11 @@ class Certificate:
 
     def _of_returns(self) -> str:
         expects = f"the policy expects {_figure(self.expected)} an episode"
+        if self.useless and self.blind > 1.0 - self.share:
+            return (
+                f"{self.kind}: no bound, {_percent(self.blind)} of the episodes meet pairs that "
+                f"were never tried and are like no other; {expects}"
+            )
         if self.useless:
             return f"{self.kind}: no useful bound, more episodes are needed; {expects}"
         how = "with probability" if self.kind == "credible" else "with a probability of at least"
@@ -275,6 +283,7 @@ def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -
         upper=found.best,
         earns=found.earns,
         loss=found.loss,
+        blind=found.blind,
         trivial=expected + float(facts.aim.most(-facts.frame.reward_range[0])[0]),
     )
 

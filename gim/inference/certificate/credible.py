@@ -3,7 +3,8 @@
 In each of them (`gim.inference.certificate.dynamics` and `payments` say what is believed, `draws`
 how it is drawn) the best policy and the plan earn something, and every pair is off by something.
 The bounds are quantiles of these. The statement is Bayes': it holds with the stated probability if
-the world is as likely as any that is drawn; the study counts how often it does.
+the world is as likely as any that is drawn; the study counts how often it does. A policy that is
+likely to meet pairs that nobody tried, and that are like no other, gets no bound.
 """
 
 from __future__ import annotations
@@ -50,7 +51,14 @@ def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
     earns = min(middle) - float(at_most(-off, both)), max(middle) + float(at_most(off, both))
     most = max(float(at_most(best, both)), earns[1])
     silent = everyone if said is None else said.silent
-    return Bounds(value, l1, silent, earns, most, float(at_most(best - played, share)))
+    loss = float(at_most(best - played, share))
+    unlike = everyone if said is None else said.unlike
+    blind = facts.chance_of(facts.playable & unlike & (facts.belief.counts.n == 0))
+    if blind > 1.0 - share:  # then draws are no more than a guess
+        low, high = facts.frame.reward_range
+        earns = -float(facts.aim.most(-low)[0]), float(facts.aim.most(high)[0])
+        most, loss = earns[1], earns[1] - earns[0]
+    return Bounds(value, l1, silent, earns, most, loss, blind)
 
 
 def at_most(values: Floats, share: float) -> Floats:

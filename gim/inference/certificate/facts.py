@@ -77,6 +77,19 @@ class Facts(NamedTuple):
         chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
         return np.ascontiguousarray(chances).reshape(-1, S, A)
 
+    def chance_of(self, pairs: Bools) -> float:
+        """The chance that an episode of the policy meets some of these pairs [S, A], in the model.
+
+        If discounted, that it does before it ends, as if each step were the last with that chance.
+        """
+        chances, rows = self.chances, self.model.rows()
+        here, found, weight = self.model.start, 0.0, 1.0
+        for h in range(self.aim.steps):
+            plays = here[:, None] * chances[min(h, len(chances) - 1)]
+            found += weight * float(plays[pairs].sum())
+            here, weight = (plays * ~pairs).ravel() @ rows, weight * self.aim.discount
+        return found
+
 
 class Bounds(NamedTuple):
     """What a kind of certificate says."""
@@ -87,6 +100,7 @@ class Bounds(NamedTuple):
     earns: tuple[float, float]  # what the plan earns
     best: float  # the most that any policy earns
     loss: float  # the most that the plan loses of that
+    blind: float = 0.0  # chance that an episode meets a pair of which nothing is known
 
 
 def facts_of(

@@ -42,6 +42,7 @@ DIRECTIONS = 16  # functions of the next state that are looked at, at the most
 LEAKS = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.4])
 ROUNDS = 30  # of expectation and maximisation for the share of failures
 FEW = 2  # judges of a state, and of an action, below which there is none of its kind
+ABROAD = 0.1  # predicted chance of states never seen, above which there is none either
 OTHERS = 2.0  # judges that all others count for, where failures of a state are estimated
 BLANKS = 10.0 ** np.arange(-2, 2.5, 0.5)  # visits that knowing nothing may be worth
 
@@ -92,6 +93,11 @@ class Judges:
             told = (np.diff(prior.held_first) > 0) & playable.ravel()[prior.judges]
             self.pairs, self.held = prior.judges[told], prior.held()[np.flatnonzero(told)]
         self.N, self.n = self.all[self.pairs], counts.n.ravel()[self.pairs].astype(np.float64)
+        seen = counts.n.any(axis=1) | belief.terminal
+        seen[self.all.indices] = True
+        self.abroad = np.zeros((S, A))  # predicted chance of a state that was never seen
+        if prior.q.size:
+            self.abroad = np.asarray(prior.rows() @ ~seen).reshape(S, A)
 
     @property
     def states(self) -> Ints:
@@ -104,10 +110,13 @@ class Judges:
         return np.asarray(self.pairs % self.A)
 
     def alike(self) -> Bools:
-        """Pairs [S, A] that have judges of their kind: of their state, and of their action."""
+        """Pairs [S, A] that have judges of their kind: of their state, and of their action.
+
+        No judge has led where nobody has been: of pairs that are predicted to, none can tell.
+        """
         of_state = np.bincount(self.states, minlength=self.S) >= FEW
         of_action = np.bincount(self.actions, minlength=self.A) >= FEW
-        return np.asarray(of_state[:, None] & of_action[None, :])
+        return np.asarray(of_state[:, None] & of_action[None, :] & (self.abroad <= ABROAD))
 
     def off(self, F: Floats) -> tuple[Floats, Floats, Floats]:
         """x = (p_hat - q).f, Var_q(f) and Var(f) of each judge, [K, M] each, for F [S, M].

@@ -32,18 +32,42 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
     own = counts.R / n
     mean = np.where(given, prior.r, (counts.R + r_n0 * prior.r) / visits)
     noise = noise_of(counts, facts.judges)
-    by_next = np.zeros((2, 0))
+    by_next, holds = np.zeros((2, 0)), rewards_hold(counts, prior)
     if counts.paid.size and not given.any():
         by_next = paid_by_next(facts, rows, prior, np.stack([own.ravel(), mean.ravel()]))
+        if prior.r_next.size:
+            holds = triples_hold(counts, prior, facts.judges.all)
     return Rewards(
         mean=np.stack([own.ravel(), mean.ravel()]),
         sd=np.sqrt(np.stack([noise / n, np.where(given, 0.0, noise / visits)])).reshape(2, -1),
-        holds=np.where(met & ~given, rewards_hold(counts, prior), 1.0).ravel(),
+        holds=np.where(met & ~given, holds, 1.0).ravel(),
         free=np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0)).ravel(),
         by_next=by_next,
         low=float(facts.frame.reward_range[0]),
         high=float(facts.frame.reward_range[1]),
     )
+
+
+def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:
+    """`rewards_hold` where r(s,a,s') is predicted: each successor that was met has its say.
+
+    A pair that led to the one good state of three paid more than it does on average, and is no
+    exception for that.
+    """
+    paid = rewards_by_triple(counts, N)[0] / N.data
+    pair = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
+    place = places_of(prior.rows(), pair, N.indices)
+    told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
+    pair, paid, visits, said = pair[told], paid[told], N.data[told], prior.r_next[place[told]]
+    noise = prior.r_noise.ravel()[pair]
+    wide = float(np.var(paid)) + noise if paid.size else noise
+    floor = 1e-18 * (1.0 + paid**2 + wide)  # equal but for rounding
+    narrow, off = np.maximum(noise * (1.0 / visits + 1.0), floor), (paid - said) ** 2
+    wide = np.maximum(wide, narrow)
+    each = 0.5 * (np.log(narrow / wide) + off / narrow - off / wide)
+    doubt = np.clip(prior.r_doubt.ravel(), 1e-300, 1.0 - 1e-12)
+    odds = np.log(doubt) - np.log1p(-doubt) + np.bincount(pair, each, doubt.size)
+    return np.asarray(1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))).reshape(counts.n.shape)
 
 
 def noise_of(counts: Counts, judges: Judges) -> Floats:
