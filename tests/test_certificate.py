@@ -498,7 +498,7 @@ def test_a_prediction_that_nobody_judged_gets_no_bound():
 
 def test_what_cannot_be_certified_is_refused():
     run = gim.run("q_learning", "riverswim", episodes=5)
-    with pytest.raises(ValueError, match="q_learning.* counts no transitions"):
+    with pytest.raises(ValueError, match=r"q_learning.* counts no transitions"):
         gim.certify(run)
     run = gim.run("ucbvi", "riverswim", episodes=5)
     for share in (1.5, 0, "much", True):
