@@ -30,6 +30,7 @@ from gim.planning import plan
 KINDS = ("credible", "guaranteed")
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
 
 
 class Learned(Protocol):
@@ -168,10 +169,12 @@ class Certificate:
         how = "with probability" if self.kind == "credible" else "with a probability of at least"
         low, high = (_figure(x) for x in self.earns)
         part = f" ({_percent(self.loss / abs(self.expected))})" if self.expected else ""
+        loss = f"at most {_figure(self.loss)}{part}"
+        if self.loss <= NOTHING * abs(self.expected):
+            loss = "next to nothing"
         return (
             f"{self.kind}: {how} {_percent(self.share)} the policy earns between {low} and {high} "
-            f"an episode and loses at most {_figure(self.loss)}{part} of the best; it expects "
-            f"{_figure(self.expected)}"
+            f"an episode and loses {loss} of the best; it expects {_figure(self.expected)}"
         )
 
     def _of_pairs(self) -> str:
