@@ -2,12 +2,11 @@
 
 With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~
 Dirichlet(n + c/S). For a pair that judges q is what was predicted without it, so that its visits do
-not count twice. n0 is drawn as well: half of the models take what judges say of errors along the
-values of the plan, the others the lesser of that and of what they say of errors in all directions.
-(A pair is met again if what came of it was good, so along the values alone predictions look better
-than they are.) For the L1 distance it is what they say of all directions, in half of the models the
-lesser of two draws. c is the one under which the counts of all pairs are most likely. Of a pair
-that is like no judge its own visits tell all.
+not count twice. n0 is drawn as well: the lesser of what judges say of errors along the values of
+the plan and of what they say of errors in all directions. (A pair is met again if what came of it
+was good, so along the values alone predictions look better than they are.) For the L1 distance it
+is the lesser of two draws of the latter. c is the one under which the counts of all pairs are most
+likely. Of a pair that is like no judge its own visits tell all.
 """
 
 from __future__ import annotations
@@ -74,8 +73,7 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
     e, values = judges.evidence.ravel(), judges.curve(F) if F.shape[1] else said.curve
     curves = (values, said.curve, said.curve)
     along, everywhere, lesser = (each.drawn(e, models, rng) for each in curves)
-    along[::2] = np.minimum(along, lesser)[::2]
-    everywhere[::2] = np.minimum(everywhere, lesser)[::2]
+    along, everywhere = np.minimum(along, lesser), np.minimum(everywhere, lesser)
     first, next, n, q = join(*mine, *told)
     rows = Rows(first, next, n, q, zero, holds, along, c)
     return Dynamics(rows, rows._replace(n0=everywhere, leak=leak))
