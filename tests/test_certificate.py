@@ -13,7 +13,7 @@ import gim
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of
-from gim.inference.certificate import certified
+from gim.inference.certificate import Aim, certified
 from gim.inference.certificate.credible import at_most, chance_of_end
 from gim.inference.certificate.draws import Rows, join
 from gim.inference.certificate.dynamics import dynamics
@@ -149,6 +149,22 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
     assert drawn.next.tolist() == [0, 1, 1, 2, 0]
     assert found.by_next[1].tolist() == [2.0, 7.0, 6.0, 5.0, 0.0]  # met, predicted, nothing told
     assert found.by_next[0].tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
+
+
+def test_a_pair_that_led_to_the_better_state_is_no_exception():
+    """It paid 2 once, where 2 and 0 are predicted, and 1 on average: what is predicted holds."""
+    counts = new_counts(2, 1, by_triple=True)
+    counts.n[:], counts.R[:], counts.R2[:] = 1, 2.0, 4.0
+    for s in range(2):
+        counts.next[2 * s], counts.paid[2 * s], counts.paid2[2 * s] = 1, 2.0, 4.0
+    one = np.ones((2, 1))
+    prior = prior_of(
+        np.full((2, 1, 2), 0.5), one, r=one, r_n0=one, r_doubt=0.1 * one,
+        r_next=np.array([2.0, 0.0, 1.0, 0.0]),
+    )  # fmt: skip
+    mdp = gim.TabularMDP(np.full((2, 1, 2), 0.5), one)
+    found, _ = paid(mdp, belief_of(counts, np.zeros(2, bool), prior))
+    assert found.holds == pytest.approx([1.0, 0.0])  # the other was predicted to pay 1 there
 
 
 # -- the guaranteed kind
@@ -468,6 +484,62 @@ def test_any_policy_can_be_certified():
     begin = np.eye(12)[5]
     there = gim.certify(SimpleNamespace(belief=belief, task=task, start=begin))
     assert there.expected == pytest.approx(plan.V[0, 5])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("horizon", [None, 6])
+def test_discounted_returns_are_enclosed(kind, horizon):
+    mdp, gamma = gim.make("shared_factors", S=12, A=10, seed=2), 0.8
+    given = SimpleNamespace(belief=belief_in(mdp, 40), task=task_of(mdp), aim=Aim(horizon, gamma))
+    found = gim.certify(given, kind=kind)
+    true = found.against(mdp)
+    values = gim.plan(mdp, gamma, horizon).v
+    best = mdp.start @ (values if horizon is None else values[0])
+    assert true.returns + true.loss == pytest.approx(best)
+    assert found.policy.shape == ((12,) if horizon is None else (6, 12))
+    assert found.value.shape == (1 if horizon is None else 5, 12, 10)
+    assert found.earns[0] <= true.returns <= found.earns[1]
+    assert best <= found.upper
+    assert true.loss <= found.loss
+    assert true.value >= 0.85
+    assert found.expected == pytest.approx(found.aim.returned(found.model, found.policy))
+
+
+def test_without_an_end_the_steps_left_out_weigh_nothing():
+    aim = Aim(None, 0.9)
+    assert 0.9**aim.steps <= 1e-5 < 0.9 ** (aim.steps - 1)
+    assert aim.most(2.0)[0] == pytest.approx(20.0)
+    assert aim.most(-2.0)[0] == 0.0
+    assert Aim(3, 0.5).most(2.0).tolist() == [3.5, 3.0, 2.0]
+    assert Aim(3).most(2.0).tolist() == [6.0, 4.0, 2.0]
+
+
+@pytest.mark.parametrize("options", [{"horizon": 4}, {"discount": 0.8}])
+def test_what_is_learned_from_a_log_has_a_certificate(options):
+    rng = np.random.default_rng(0)
+    rows = [(s, a, 1.0 * (t == 2), t) for s, a, t in rng.integers(0, (3, 2, 3), (200, 3)).tolist()]
+    learned = gim.learn(gim.from_log(rows), infer=None, **options)
+    found = learned.certificate
+    assert found.kind == "credible"
+    assert found.lower <= learned.value.estimate <= found.upper
+    assert "no pair pays less than" in str(found)
+    assert "certificate  credible: with probability 90 %" in learned.describe()
+    paid = gim.learn(gim.from_log(rows), infer=None, rewards=np.full((3, 2), 2.0), **options)
+    least, most = paid.certificate.earns
+    assert least == pytest.approx(most, rel=1e-4)  # every step pays 2, wherever it leads
+    assert most == pytest.approx(8.0 if "horizon" in options else 10.0, rel=1e-4)
+
+
+def test_a_policy_into_the_unknown_gets_no_bound():
+    """Half of the starts are in a state that was never left."""
+    mdp = gim.make("shared_factors", S=12, A=10, seed=2)
+    belief, start = belief_in(mdp, 20, blank=[0]), np.eye(12)[0] / 2 + np.eye(12)[1] / 2
+    found = gim.certify(SimpleNamespace(belief=belief, task=task_of(mdp), start=start))
+    assert found.blind >= 0.5
+    assert found.useless
+    assert "credible: no bound" in str(found)
+    known = gim.certify(SimpleNamespace(belief=belief, task=task_of(mdp), start=np.eye(12)[1]))
+    assert known.blind < found.blind
 
 
 def test_what_has_a_belief_and_a_task_can_be_certified():

@@ -125,6 +125,8 @@ def facts_of(
     model = believed_model(belief, task)
     if start is not None:
         model = cast(LearnedModel, model.with_(start=start))
+    if aim.horizon is not None and aim.horizon != model.horizon:
+        model = cast(LearnedModel, model.with_(horizon=aim.horizon))
     plan = plan_of(model, aim.discount, endless=aim.horizon is None)
     v = np.stack([plan.v, plan.v]) if plan.v.ndim == 1 else plan.v
     if policy is None:

@@ -60,7 +60,7 @@ def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:
     told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
     pair, paid, visits, said = pair[told], paid[told], N.data[told], prior.r_next[place[told]]
     noise = prior.r_noise.ravel()[pair]
-    wide = float(np.var(paid)) + noise if paid.size else noise
+    wide = float(np.var(np.append(paid, said))) + noise if paid.size else noise
     floor = 1e-18 * (1.0 + paid**2 + wide)  # equal but for rounding
     narrow, off = np.maximum(noise * (1.0 / visits + 1.0), floor), (paid - said) ** 2
     wide = np.maximum(wide, narrow)
