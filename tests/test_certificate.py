@@ -151,6 +151,24 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
     assert found.by_next[0].tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
 
 
+@pytest.mark.parametrize("world", ["riverswim", "gridworld"])
+def test_known_rewards_are_certain(world):
+    run = gim.run("ucbvi", world, episodes=100, rewards="known")
+    mdp, belief = run.mdp, run.memory.belief
+    found, rows = paid(mdp, belief)
+    assert not found.sd.any()
+    assert not found.free.any()
+    if mdp.rewards_next is None:
+        assert np.allclose(found.mean, mdp.rewards.ravel())
+    else:
+        pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(rows.first))
+        met = rows.n > 0
+        true = mdp.rewards_next.reshape(-1, mdp.S)[pair[met], rows.next[met]]
+        assert np.allclose(found.by_next[:, met], true)
+    for kind in KINDS:
+        assert gim.certify(run, kind=kind).upper >= mdp.optimal_return()
+
+
 def test_a_pair_that_led_to_the_better_state_is_no_exception():
     """It paid 2 once, where 2 and 0 are predicted, and 1 on average: what is predicted holds."""
     counts = new_counts(2, 1, by_triple=True)

@@ -14,10 +14,14 @@ import numpy as np
 
 from gim import files
 from gim.cli.command import needs, whole
+from gim.cli.summary import in_words
+from gim.deploy import names_of
+from gim.inference.analogies import analogies, words_of
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of
 from gim.inference.certificate import certified, facts_of
+from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
@@ -73,6 +77,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{_verdict(mdp, rehearsal)}")
     print("\nThe same by analogy, with a certificate\n")
     print(_certified(mdp, args))
+    if told := in_words(_told(mdp, args)):
+        print(f"\nFrom these samples: {told}")
     if args.plot is not None:
         from gim.plot import singular_values
 
@@ -171,6 +177,14 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
         ]
     said = "\n".join(f"{each[0].upper()}{each[1:]}." for each in found.sentences)
     return f"{said}\n\n{table(rows, align='<>')}"
+
+
+def _told(mdp: TabularMDP, args: argparse.Namespace) -> list[Rule]:
+    """What such samples say in words."""
+    counts = sample(mdp, np.random.default_rng(args.seed), args.m, args.rho).counts
+    made_of = (mdp.variables, mdp.action_variables)
+    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, None, *made_of)
+    return analogies(counts, frame, words_of(*names_of(mdp), *made_of))
 
 
 def _verdict(mdp: TabularMDP, found: Rehearsal) -> str:

@@ -74,6 +74,9 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     L = np.log(12.0 * S * A * functions * visits * (visits + 1.0) / (1.0 - share))
     e = np.minimum(np.sqrt(2.0 * (S * math.log(2.0) + L) / visits), 2.0)
     low, high = rewards_within(counts, frame, L)
+    known = facts.belief.rewards
+    if known.given and not known.by_next.size:
+        low = high = np.where(facts.playable, known.r, 0.0)
     p_hat = sparse.diags_array(1.0 / visits.ravel()) @ N
     ceiling, floor = facts.aim.most(frame.reward_range[1]), -facts.aim.most(-frame.reward_range[0])
     never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0

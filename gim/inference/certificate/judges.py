@@ -85,7 +85,7 @@ class Judges:
     def __init__(self, belief: Belief, playable: Bools) -> None:
         prior, counts = belief.prior, belief.counts
         self.S, self.A = S, A = counts.n.shape
-        self.all = sparse.csr_array(csr_of(transitions(counts), counts), shape=(S * A, S))
+        self.all = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=(S * A, S))
         self.evidence = evidence_around(counts.n.astype(np.float64))  # [S, A]
         self.pairs: Ints = np.zeros(0, np.int64)  # [K]
         self.held = sparse.csr_array((0, S))  # [K, S] what was predicted of them without them

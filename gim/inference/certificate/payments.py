@@ -11,6 +11,7 @@ from gim.inference.certificate.judges import Judges
 from gim.inference.evidence import rewards_hold
 from gim.inference.prior import Prior, no_prior
 from gim.model.counts import Counts, rewards_by_triple
+from gim.model.known_rewards import KnownRewards
 
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 
@@ -23,6 +24,8 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
     chance that it is not, and may else be anything; so may that of one `unlike` [S, A] all judges.
     """
     counts, prior = facts.belief.counts, facts.belief.prior
+    if facts.belief.rewards.given:
+        return known(facts.belief.rewards, rows)
     prior = prior if prior.n0.size else no_prior(*counts.n.shape)
     met, n = counts.n > 0, np.maximum(counts.n, 1)
     given = np.isinf(prior.r_n0)  # known from elsewhere
@@ -46,6 +49,21 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
         low=float(facts.frame.reward_range[0]),
         high=float(facts.frame.reward_range[1]),
     )
+
+
+def known(rewards: KnownRewards, rows: Rows) -> Rewards:
+    """Rewards that are known beforehand: certain, by pair or by each successor of `rows`."""
+    r, by_next = rewards.r.ravel(), np.zeros((2, 0))
+    if rewards.by_next.size:
+        pair = np.repeat(np.arange(r.size), np.diff(rows.first))
+        parts = (rewards.by_next, rewards.next, rewards.first)
+        listed = sparse.csr_array(parts, shape=(r.size, len(rewards.r)))
+        place = places_of(listed, pair, rows.next)
+        paid = np.where(place >= 0, rewards.by_next[place], r[pair])
+        by_next = np.stack([paid, paid])
+    zero, (low, high) = np.zeros(r.size), rewards.range
+    low, high = min(low, float(r.min())), max(high, float(r.max()))
+    return Rewards(np.stack([r, r]), np.zeros((2, r.size)), zero + 1.0, zero, by_next, low, high)
 
 
 def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:
