@@ -636,7 +636,7 @@ def test_ends_found_after_an_inference_are_worth_nothing():
         "psrl:infer=analogy(candidates=matrices)",
         "two_phase:m=3",
     ]
-    kept = {kind: 0 for kind in KINDS}
+    kept = dict.fromkeys(KINDS, 0)
     for word in words:
         run = prepare(gim.agent.agents.make(word), mdp, 150, 1)
         for steps in range(60, 1000, 31):
