@@ -18,7 +18,7 @@ from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.names import Names
 from gim.planners import Model
-from gim.planning import backward_induction
+from gim.planning import Plan, backward_induction, plan
 from gim.policy import Policy
 from gim.spaces import numbering_of, variables_of_space
 from gim.variables import Variables
@@ -37,7 +37,14 @@ def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
 
 
 def planned(model: LearnedModel) -> NDArray[np.int64]:
-    """The policy [H, S] that is best as far as the model is supported by visits or inference.
+    """The policy [H, S] of `plan_of`."""
+    return plan_of(model).policy
+
+
+def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -> Plan:
+    """The plan that is best as far as the model is supported by visits or inference.
+
+    It is over the model's horizon, discounted or not, or `endless`: [S] instead of [H, S].
 
     The row of any other pair is made up, so it is not played where another pair is supported; a
     state without one is taken to hold the agent, and to pay the least that is known of any pair,
@@ -47,7 +54,8 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     lost = ~supported.any(axis=1, keepdims=True)
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
     playable = model.available & (supported | lost)
-    return backward_induction(Model(model.transitions, rewards, playable, model.horizon)).policy
+    bare = Model(model.transitions, rewards, playable, model.horizon)
+    return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
 
 
 def named(array: NDArray[Any], world: Built) -> Policy:

@@ -8,7 +8,7 @@ from gim.inference.base import Frame
 from gim.model.counts import new_counts
 
 
-def sampled(mdp, visits, seed=0):
+def sampled(mdp, visits, seed=0, by_triple=False):
     """Counts of Poisson many samples of each pair, and N [S, A, S] and n [S, A] as floats."""
     rng = np.random.default_rng(seed)
     n = rng.poisson(visits, (mdp.S, mdp.A))
@@ -18,9 +18,13 @@ def sampled(mdp, visits, seed=0):
             for s in range(mdp.S)
         ]
     )
-    counts = new_counts(mdp.S, mdp.A)
+    counts = new_counts(mdp.S, mdp.A, by_triple)
     counts.n[:], counts.next[:] = n, N.ravel()
     counts.R[:], counts.R2[:] = n * mdp.rewards, n * mdp.rewards**2
+    if by_triple:
+        r = mdp.rewards[:, :, None] if mdp.rewards_next is None else mdp.rewards_next
+        counts.paid[:], counts.paid2[:] = (N * r).ravel(), (N * r**2).ravel()
+        counts.R[:], counts.R2[:] = (N * r).sum(axis=2), (N * r**2).sum(axis=2)
     return counts, N.astype(float), n.astype(float)
 
 

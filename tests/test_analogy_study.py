@@ -245,42 +245,48 @@ def covered(trial):
     return {
         "inferred": 30.0 if first else 50.0,
         "coverage": 0.84 if first else 0.94,
-        "vacuous": 0.25,
+        "coverage_unmet": 0.7 if first else math.nan,
         "coverage_l1": 0.8 if first else math.nan,
-        "vacuous_l1": 1.0 if first else math.nan,
+        "unbounded": 0.25,
         "unmet": 10.0,
-        "vacuous_unmet": 0.5 if first else math.nan,
+        "unbounded_unmet": 0.5 if first else math.nan,
+        "tightness": 2.5,
         "loss_bound": 0.5,
         "loss": 0.1 if first else 0.6,
+        "loss_kept": 1.0 if first else 0.0,
+        "return_kept": 1.0,
     }
 
 
 def test_coverage_by_hand():
     """Mean .89; the standard error of .84 and .94 is .05: at least .9 - .1."""
     made = made_up_results(chosen(["certificate"]), SMOKE, covered)
-    first, second, unmet, loss = experiments.make("certificate").analyse(made).tables
+    first, second, third, _, loss, _ = experiments.make("certificate").analyse(made).tables
     assert first.rows[0] == [
-        "shared state, J=2", "2 of 2", "40", "0.9", "0.890 ± 0.050", "0.250", "holds"
+        "shared state, J=2", "2 of 2", "40", "0.250", "0.890 ± 0.050", "holds",
+        "10", "0.500", "0.700", "fails", "2.50",
     ]  # fmt: skip
-    assert second.rows[0][1:] == ["1 of 2", "40", "0.9", "0.800", "1.000", "fails"]
-    assert unmet.rows[0] == ["shared state, J=2", "10", "0.500"]
-    assert loss.rows[0] == ["shared state, J=2", "0.500", "0.350", "1 of 2"]
+    assert second.rows[0][1:6] == ["1 of 2", "40", "0.250", "0.800", "fails"]
+    assert len(second.columns) == len(second.rows[0]) == len(first.columns) - 1
+    assert third.rows[0][1:6] == ["0 of 2", "40", "-", "-", "-"]
+    assert loss.rows[0] == [
+        "shared state, J=2", "0.500", "0.350", "0.500 ± 0.500", "holds", "1.000 ± 0.000", "holds"
+    ]  # fmt: skip
     assert len(first.rows) == len({cell.panel for part in PARTS for cell in cells_of(part, SMOKE)})
 
 
 def test_a_certificate_fails_below_two_standard_errors():
-    assert certificate.coverage_verdict(np.array([0.80, 0.82])) == "fails"  # .81 + 2 (.01) < .9
-    assert certificate.coverage_verdict(np.array([0.88, 0.90])) == "holds"
-    assert certificate.coverage_verdict(np.array([0.9])) == "holds"
-    assert certificate.coverage_verdict(np.array([0.89])) == "fails"
+    assert certificate.coverage_verdict(np.array([0.80, 0.82]), 0.9) == "fails"  # .81 + .02 < .9
+    assert certificate.coverage_verdict(np.array([0.88, 0.90]), 0.9) == "holds"
+    assert certificate.coverage_verdict(np.array([0.9]), 0.9) == "holds"
+    assert certificate.coverage_verdict(np.array([0.9]), 0.95) == "fails"
 
 
 def test_without_anything_inferred_nothing_is_said():
     made = made_up_results(chosen(["certificate"]), SMOKE)
     tables = experiments.make("certificate").analyse(made).tables
-    assert tables[0].rows[0][1:] == ["0 of 2", "-", "0.9", "-", "-", "-"]
-    assert tables[2].rows[0][1:] == ["-", "-"]
-    assert tables[3].rows[0][1:] == ["-", "-", "-"]
+    assert tables[0].rows[0][1:] == ["0 of 2", *9 * ["-"]]
+    assert tables[4].rows[0][1:] == 6 * ["-"]
 
 
 # -- from the command to the docs

@@ -164,6 +164,17 @@ def test_report_of_any_other_study(tmp_path):
     html = without_scripts((tmp_path / "mine" / "report.html").read_text())
     assert "riverswim, 30 episodes" in html
     assert "q_learning" in html
+    assert "Credible certificate" not in html
+
+
+def test_a_study_reports_what_certificates_say(tmp_path):
+    words = "compare riverswim --agents analogist,random --runs 2 --episodes 300 --engine serial"
+    assert main([*words.split(), "--out", str(tmp_path / "mine")]) == 0
+    assert main(["report", str(tmp_path / "mine")]) == 0
+    html = without_scripts((tmp_path / "mine" / "report.html").read_text())
+    said = "Credible certificate: with probability 95 % the best policy that analogist has learned"
+    assert said in html
+    assert "(means over 2 runs)" in html
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gim.inference.analogy import Analogy
 from gim.inference.certificate import certifiable, certify
 from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
@@ -17,6 +16,7 @@ from gim.runs import Run
 from gim.terminal import count, sparkline, table
 
 FEW = 30  # states of which a policy is shown
+SHARE = 0.95  # the probability with which a certificate is to hold
 RULES = 12  # that are shown
 
 
@@ -107,8 +107,9 @@ def _figures(run: Run, best: Policy | None) -> list[list[Any]]:
         rows.append(["random policy", _figure(run.mdp.random_return())])
     if run.explored_at is not None:
         rows.append(["explored", f"by episode {run.explored_at:,}"])
-    if isinstance(getattr(run.agent, "infer", None), Analogy) and certifiable(run):
-        rows.append(["certificate", certify(run)])
+    if run.returns.size and certifiable(run):
+        first, *rest = certify(run, SHARE).sentences
+        rows += [["certificate", first], *(["", each] for each in rest)]
     rows.append(["plans", f"{run.plans:,} for the policy, {run.walk_plans:,} to explore"])
     rows.append(["steps", f"{run.steps:,} at {count(measures.rate)}/s"])
     spent = [f"{phase} {seconds:.3f} s" for phase, seconds in run.seconds.items()]

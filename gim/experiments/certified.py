@@ -1,4 +1,4 @@
-"""How the certificate of an agent that learns by analogy does, at the end of its run.
+"""How the certificates of an agent that learns by analogy do, at the end of its run.
 
 `gim.experiments.measures` has the meaning of the columns. This file stands apart so that the trials
 of agents that infer nothing do not depend on the code of inference.
@@ -6,7 +6,12 @@ of agents that infer nothing do not depend on the code of inference.
 
 from __future__ import annotations
 
-from gim.experiments.measures import CERTIFIED
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.experiments.measures import CERTIFIED, OF_PAIRS, OF_RETURNS
 from gim.inference.analogy import Analogy
 from gim.inference.certificate import certifiable, certify
 from gim.runs import Run
@@ -17,17 +22,36 @@ def columns(run: Run) -> dict[str, float]:
     by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
     if run.mdp is None or not by_analogy or not certifiable(run):
         return {}
-    found = certify(run)
-    true, best = found.against(run.mdp), abs(run.mdp.optimal_return()) or float("nan")
     values = {
-        "inferred": true.inferred,
-        "coverage": true.value,
-        "vacuous": found.vacuous,
-        "coverage_l1": true.l1,
-        "vacuous_l1": found.l1_vacuous,
-        "unmet": found.unmet.sum(),
-        "vacuous_unmet": found.unmet_vacuous,
-        "loss_bound": found.loss / best,
-        "loss": true.loss / best,
+        prefix + name: value
+        for prefix, kind in (("", "credible"), ("guaranteed_", "guaranteed"))
+        for name, value in bounds_of(run, kind).items()
     }
-    return {name: float(values[name]) for name in CERTIFIED}
+    return {name: values[name] for name in CERTIFIED}
+
+
+def bounds_of(run: Run, kind: str) -> dict[str, float]:
+    """What a kind of certificate says of a run, beside the truth."""
+    assert run.mdp is not None
+    pairs, returns = certify(run, OF_PAIRS, kind), certify(run, OF_RETURNS, kind)
+    true, best = pairs.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
+    room = 1e-9 * (1.0 + abs(true.returns))
+    return {
+        "inferred": float(pairs.inferred.sum()),
+        "unmet": float(pairs.unmet.sum()),
+        "unbounded": _share(pairs.unbounded[pairs.inferred]),
+        "unbounded_unmet": _share(pairs.unbounded[pairs.unmet]),
+        "coverage": true.value,
+        "coverage_unmet": true.unmet_value,
+        "coverage_l1": true.l1,
+        "coverage_unmet_l1": true.unmet_l1,
+        "tightness": true.tightness,
+        "loss_bound": returns.loss / best,
+        "loss": true.loss / best,
+        "loss_kept": float(true.loss <= returns.loss + room),
+        "return_kept": float(returns.earns[0] - room <= true.returns <= returns.earns[1] + room),
+    }
+
+
+def _share(found: NDArray[np.bool_]) -> float:
+    return float(found.mean()) if found.size else math.nan

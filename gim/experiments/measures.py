@@ -12,11 +12,14 @@
 | `sample_complexity` | Definition 2; see `gim.experiments.sample_complexity` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
 | `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
-| `inferred` | pairs met no more often than their prediction is worth (`gim.certify`) |
-| `coverage`, `vacuous` | share of their bounds on abs((p - p~).V) that hold; that say nothing |
-| `coverage_l1`, `vacuous_l1` | the same for the bounds on the L1 distance |
-| `unmet`, `vacuous_unmet` | those that were never met, and the share of their bounds on values |
-| `loss_bound`, `loss` | the most that the model's plan loses, what it loses; over the optimum |
+| `inferred`, `unmet` | pairs met no more often than their prediction is worth; those never met |
+| `unbounded`, `unbounded_unmet` | share of them for which a credible certificate gives no bound |
+| `coverage`, `coverage_unmet` | share of the bounds on abs((p - p~).V) that hold, nominal .9 |
+| `coverage_l1`, `coverage_unmet_l1` | the same for the bounds on the L1 distance |
+| `tightness` | median of the bounds on abs((p - p~).V) over the errors |
+| `loss_bound`, `loss` | the most that the best policy loses, nominal .95; what it loses; shares |
+| `loss_kept`, `return_kept` | whether it loses no more; whether it earns what was stated |
+| `guaranteed_...` | the same of a guaranteed certificate |
 | `peak_memory_mb` | largest resident memory of the process during the trial |
 
 A run whose exploration never ends has `explored` false and `total_eps` NaN: it is counted as not
@@ -61,17 +64,20 @@ MEASURES = (
     "H",
     "notes",
 )
-CERTIFIED = (
-    "inferred",
+BOUNDS = (
+    "unbounded",
+    "unbounded_unmet",
     "coverage",
-    "vacuous",
+    "coverage_unmet",
     "coverage_l1",
-    "vacuous_l1",
-    "unmet",
-    "vacuous_unmet",
+    "coverage_unmet_l1",
+    "tightness",
     "loss_bound",
-    "loss",
+    "loss_kept",
+    "return_kept",
 )
+CERTIFIED = ("inferred", "unmet", "loss", *BOUNDS, *(f"guaranteed_{name}" for name in BOUNDS))
+OF_PAIRS, OF_RETURNS = 0.9, 0.95  # nominal shares of certificates
 TIMES = (
     "seconds_interacting",
     "seconds_completing",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from gim import names as called
 from gim.inference.analogy import Analogy
@@ -47,7 +48,8 @@ def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
 def anything(split: CrossValidation) -> Answers:
     """What is said of pairs by one who knows nothing."""
     S, K = split.data.S, split.pairs.size
-    return Answers(np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64))
+    rows = sparse.csr_array(np.full((split.judges.size, S), 1 / S))
+    return Answers(np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64), rows)
 
 
 def better(split: CrossValidation, one: Answers, other: Answers) -> bool:

@@ -22,6 +22,7 @@ from gim.inference.candidates import Candidate, Data, suited
 from gim.inference.candidates import candidates as everyone
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
+from gim.inference.prior import with_judges
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
 from gim.inference.transfer import RulesOf, same_variables
@@ -78,7 +79,8 @@ class Analogy(Inference):
             shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
             rewards = infer_rewards(split.data, found.rows, shifts)
         leak = np.full(found.n0.shape, found.worth.leak)
-        return prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
+        prior = prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
+        return with_judges(prior, split.pairs[split.judges], cut(found.said.rows, TAIL))
 
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""

@@ -70,6 +70,11 @@ def new_belief(task: Task, infer: Any) -> Belief:
     )
 
 
+def belief_of(counts: Counts, terminal: NDArray[np.bool_], prior: Prior) -> Belief:
+    """What counts from anywhere and an inference from them stand for."""
+    return Belief(counts, terminal, prior, np.array([counts.n.sum()]), np.array([NEVER]))
+
+
 @hot
 def observe(belief: Any, s: int, a: int, r: float, t: int, end: int) -> bool:
     """Count one step; True asks for room (GROW)."""

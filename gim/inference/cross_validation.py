@@ -2,8 +2,9 @@
 
 Every pair that was met is held out, those met once included. A candidate that can leave out one
 pair at a time does (`Fitted.apart`); the others are fitted once for each of a few folds. What is
-kept of a prediction q is all that its judges need: its chances of the successors that were met, and
-the sum of its squares.
+kept of a prediction q is what weighs it: its chances of the successors that were met, and the sum
+of its squares; and for the pairs that will judge a certificate (`gim.inference.certificate`) all of
+it.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from gim.inference.worth import HeldOut
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+KEPT = 1 << 20  # numbers in the whole rows that are kept, at the most
 
 
 class Answers(NamedTuple):
@@ -29,6 +31,7 @@ class Answers(NamedTuple):
     q: Floats  # [nnz] of each successor that was met
     square: Floats  # [K] sum of the squares of the whole row
     level: Ints  # [K] what kind of evidence it rests on
+    rows: sparse.csr_array  # [judges, S] the whole predictions of those that judge
 
 
 class CrossValidation:
@@ -38,12 +41,9 @@ class CrossValidation:
         data: the counts.
         folds: parts in which the pairs are held out.
         rng: draws the folds.
-        by_state: hold out all pairs of a state at once: what is said of states never left.
     """
 
-    def __init__(
-        self, data: Data, folds: int, rng: np.random.Generator, by_state: bool = False
-    ) -> None:
+    def __init__(self, data: Data, folds: int, rng: np.random.Generator) -> None:
         self.data, self.folds = data, folds
         self.pairs: Ints = np.flatnonzero(data.n.ravel() > 0)  # [K]
         self.n: Floats = data.n.ravel()[self.pairs]  # [K]
@@ -51,10 +51,9 @@ class CrossValidation:
         self.first, self.next, self.N = rows.indptr.astype(np.int64), rows.indices, rows.data
         self.row: Ints = np.repeat(np.arange(self.pairs.size), np.diff(self.first))  # [nnz]
         self._fitted: dict[str, Fitted] = {}
-        if by_state:
-            self.fold = (rng.permutation(data.S) % folds)[self.pairs // data.A]
-        else:
-            self.fold = rng.permutation(self.pairs.size) % folds
+        order = rng.permutation(self.pairs.size)
+        self.fold = order % folds
+        self.judges: Ints = np.flatnonzero(order < max(KEPT // data.S, 1))  # places in `pairs`
 
     @property
     def weights(self) -> Floats:
@@ -99,7 +98,7 @@ class CrossValidation:
         total = first if first is not None else self._fold_answers(candidate, 0)
         for k in range(1, self.folds):
             more = self._fold_answers(candidate, k)
-            total = Answers(total.q + more.q, total.square + more.square, total.level + more.level)
+            total = Answers(*(one + other for one, other in zip(total, more, strict=True)))
         return total
 
     def read(self, rows: sparse.csr_array, level: Ints, which: Ints | None = None) -> Answers:
@@ -107,14 +106,14 @@ class CrossValidation:
         which = np.arange(self.pairs.size) if which is None else which
         q, square = np.zeros(self.N.size), np.zeros(self.pairs.size)
         levels = np.zeros(self.pairs.size, np.int64)
+        place = np.full(self.pairs.size, -1)
+        place[which] = np.arange(which.size)
         if which.size:
-            place = np.zeros(self.pairs.size, np.int64)
-            place[which] = np.arange(which.size)
-            mine = np.isin(self.row, which)
+            mine = place[self.row] >= 0
             q[mine] = _entries(rows, place[self.row[mine]], self.next[mine])
             square[which] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
             levels[which] = level
-        return Answers(q, square, levels)
+        return Answers(q, square, levels, taken(rows, place[self.judges]))
 
     def errors(self, said: Answers) -> Floats:
         """||p_hat - q||^2 of each pair less ||p_hat||^2, which is the same for all who predict."""
@@ -124,17 +123,6 @@ class CrossValidation:
     def held(self, said: Answers) -> HeldOut:
         """The pairs with what was predicted of them."""
         return HeldOut(self.pairs, self.first, self.N, said.q)
-
-    def rows(self, candidate: Candidate) -> sparse.csr_array:
-        """What a candidate says of each pair without its fold, whole rows [K, S]."""
-        order, parts = [], []
-        for k in range(self.folds):
-            which = np.flatnonzero(self.fold == k)
-            order.append(which)
-            parts.append(candidate.fit(self.parts[k]).rows(self.pairs[which]))
-        return sparse.csr_array(
-            sparse.vstack(parts, format="csr")[np.argsort(np.concatenate(order))]
-        )
 
     def _fold_answers(self, candidate: Candidate, k: int) -> Answers:
         which = np.flatnonzero(self.fold == k)
@@ -146,6 +134,13 @@ class CrossValidation:
         out = np.zeros(self.data.n.size, bool)
         out[self.pairs[self.fold == k]] = True
         return self.data.without(out.reshape(self.data.n.shape))
+
+
+def taken(rows: sparse.csr_array, place: Ints) -> sparse.csr_array:
+    """The rows at these places; an empty one where a place is -1."""
+    pick = np.flatnonzero(place >= 0)
+    parts = (np.ones(pick.size), (pick, place[pick]))
+    return sparse.csr_array(parts, shape=(place.size, rows.shape[0])) @ rows
 
 
 def _entries(rows: Any, row: Ints, column: Ints) -> Floats:

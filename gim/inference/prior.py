@@ -34,6 +34,10 @@ class Prior(NamedTuple):
     r_n0: Floats  # [S, A] visits that it is worth; where nothing is seen either, r is the largest
     r_doubt: Floats  # [S, A] chance that it does not hold at this pair
     r_noise: Floats  # [S, A] variance of single rewards under the prediction
+    judges: Ints  # [K] pairs s*A + a that were held out to judge it; size 0: nobody did
+    held_q: Floats  # [nnz] what was predicted of each of them by one who had not seen it
+    held_next: Ints  # [nnz] the s' that this speaks of
+    held_first: Ints  # [K + 1] where each judge begins
 
     @property
     def speaks(self) -> bool:
@@ -45,16 +49,23 @@ class Prior(NamedTuple):
         S, A = self.n0.shape
         return sparse.csr_array((self.q, self.next, self.first), shape=(S * A, S))
 
+    def held(self) -> sparse.csr_array:
+        """What was predicted of the judges without them, CSR of K rows, sharing memory."""
+        parts = (self.held_q, self.held_next, self.held_first)
+        return sparse.csr_array(parts, shape=(self.judges.size, len(self.n0)))
+
 
 def no_prior(S: int, A: int) -> Prior:
     """Nothing is predicted."""
     first = np.zeros(S * A + 1 if S * A else 0, np.int64)
-    n0, doubt, leak, *rewards = (np.zeros((S, A)) for _ in range(7))
-    nothing = np.zeros(0)
-    return Prior(nothing, np.zeros(0, np.int64), first, n0, doubt, leak, np.zeros(0), *rewards)
+    n0, doubt, leak, r, r_n0, r_doubt, r_noise = (np.zeros((S, A)) for _ in range(7))
+    none, nothing = np.zeros(0, np.int64), np.zeros(0)
+    rewards = nothing, r, r_n0, r_doubt, r_noise
+    judged = none, nothing, none, np.zeros(1, np.int64)
+    return Prior(nothing, none, first, n0, doubt, leak, *rewards, *judged)
 
 
-def prior_of(q: Any, n0: Floats, **more: Floats) -> Prior:
+def prior_of(q: Any, n0: Floats, **more: Any) -> Prior:
     """A prior from predictions [S, A, S], or CSR of S*A rows; what is not given is 0.
 
     Args:
@@ -84,10 +95,23 @@ def prior_of(q: Any, n0: Floats, **more: Floats) -> Prior:
     )
 
 
+def with_judges(prior: Prior, judges: Ints, held: sparse.csr_array) -> Prior:
+    """The same with its judges [K] and what was predicted of them without them [K, S]."""
+    held.sort_indices()
+    return prior._replace(
+        judges=judges,
+        held_q=np.asarray(held.data, np.float64),
+        held_next=held.indices.astype(np.int64),
+        held_first=held.indptr.astype(np.int64),
+    )
+
+
 def check_prior(prior: Prior, S: int, A: int) -> None:
     """Refuse a prior that is none: shapes, signs, order, sums."""
     expected = {"q": (prior.next.size,), "next": (prior.next.size,), "first": (S * A + 1,)}
     expected["r_next"] = (prior.next.size if prior.r_next.size else 0,)
+    expected |= dict.fromkeys(("held_q", "held_next"), (prior.held_next.size,))
+    expected |= {"judges": (prior.judges.size,), "held_first": (prior.judges.size + 1,)}
     for name, value in zip(Prior._fields, prior, strict=True):
         shape = expected.get(name, (S, A))
         if np.shape(value) != shape:
@@ -101,15 +125,18 @@ def check_prior(prior: Prior, S: int, A: int) -> None:
     for name in ("doubt", "leak", "r_doubt"):
         if np.max(getattr(prior, name), initial=0.0) > 1:
             raise ValueError(f"the prior's {name} has entries above 1: it is a share")
-    sizes = np.diff(prior.first)
-    ordered = prior.first[0] == 0 and (sizes >= 0).all() and prior.first[-1] == prior.next.size
-    if not ordered or (prior.next.size and not 0 <= prior.next.min() <= prior.next.max() < S):
-        raise ValueError(
-            "the prior's first and next do not name successors: see gim.inference.Prior"
-        )
-    pair = np.repeat(np.arange(S * A), sizes)
-    if ((np.diff(prior.next) <= 0) & (np.diff(pair) == 0)).any():
-        raise ValueError("the prior's next must rise within each pair, no state twice")
+    for first, next in ((prior.first, prior.next), (prior.held_first, prior.held_next)):
+        ordered = first[0] == 0 and (np.diff(first) >= 0).all() and first[-1] == next.size
+        if not ordered or (next.size and not 0 <= next.min() <= next.max() < S):
+            raise ValueError(
+                "the prior's first and next do not name successors: see gim.inference.Prior"
+            )
+        pair = np.repeat(np.arange(first.size - 1), np.diff(first))
+        if ((np.diff(next) <= 0) & (np.diff(pair) == 0)).any():
+            raise ValueError("the prior's next must rise within each pair, no state twice")
+    if np.max(prior.judges, initial=0) >= S * A:
+        raise ValueError(f"the prior's judges are not all pairs s*A + a below {S * A}")
+    pair = np.repeat(np.arange(S * A), np.diff(prior.first))
     sums = np.bincount(pair, prior.q, S * A)
     off = np.abs(sums - 1) * (prior.n0.ravel() > 0)
     if (off > 1e-6).any():

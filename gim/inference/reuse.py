@@ -74,6 +74,7 @@ def _mixed(
         np.where(take[split.row], one.q, other.q),
         np.where(take, one.square, other.square),
         other.level,
+        picked(take[split.judges], one.rows, other.rows),
     )
 
 

@@ -11,7 +11,7 @@ from scipy import sparse
 from gim.agent import Mind, Task
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
-from gim.inference.prior import no_prior
+from gim.inference.prior import Prior, no_prior
 from gim.logs.experience import within_experience
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
@@ -94,8 +94,23 @@ def inferred(
         name="model of a log",
     )
     assert isinstance(model, LearnedModel)
+    if not isinstance(rewards, str):
+        belief = belief._replace(prior=paying(belief.prior, np.where(supported, r, np.nan)))
     N = P * sparse.csr_array(n.reshape(-1, 1))
     return Inferred(belief, task, case, model, sparse.csr_array(N), supported, notes)
+
+
+def paying(prior: Prior, r: Floats) -> Prior:
+    """The same where r(s,a) is known besides, [S, A]; NaN: not there."""
+    prior = prior if prior.n0.size else no_prior(*r.shape)
+    none, known = np.zeros(r.shape), np.isfinite(r)
+    return prior._replace(
+        r=np.where(known, r, 0.0),
+        r_n0=np.where(known, np.inf, 0.0),
+        r_doubt=none,
+        r_noise=none,
+        r_next=np.zeros(0),
+    )
 
 
 def rewards_of(given: Any, log: Log, P: sparse.csr_array) -> Floats:

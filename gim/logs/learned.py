@@ -9,6 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from gim.agent import Task
+from gim.inference.belief import Belief
+from gim.inference.certificate import Aim, Certificate, certifiable, certify
 from gim.logs.case import SEED, Inferred
 from gim.logs.log import Log
 from gim.logs.safe.base import Floats, Safe
@@ -133,6 +136,37 @@ class Learned:
         return found
 
     @cached_property
+    def certificate(self) -> Certificate:
+        """What the policy earns and loses at the most, credibly; for more see `gim.certify`."""
+        return certify(self)
+
+    @property
+    def belief(self) -> Belief:
+        """What was seen and inferred."""
+        return self.behind.belief
+
+    @property
+    def task(self) -> Task:
+        """Sizes, available pairs, the range of rewards."""
+        return self.behind.task
+
+    @property
+    def start(self) -> Floats:
+        """[S] where episodes begin."""
+        return self.log.start
+
+    @property
+    def aim(self) -> Aim:
+        """The horizon and the discount."""
+        return Aim(self.behind.case.horizon, self.behind.case.gamma)
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What a certificate takes for granted."""
+        low, high = self.task.reward_range or (0.0, 0.0)
+        return (f"no pair pays less than {low:.4g} or more than {high:.4g}",)
+
+    @cached_property
     def unseen(self) -> int:
         """Pairs that the policy recommends, in some state and step, though nobody tried them."""
         array = np.asarray(self.policy)
@@ -158,6 +192,8 @@ class Learned:
             f"better       {_written(gain)} than the baseline",
             f"never tried  {self.unseen} recommended pairs, by analogy with others",
         ]
+        if certifiable(self):
+            lines.append(f"certificate  {self.certificate.sentences[0]}")
         tries = [f"{each.action} in {each.state}" for each in self.wanted[:3]]
         if tries:
             lines.append(f"try first    {'; '.join(tries)}")

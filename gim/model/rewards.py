@@ -64,9 +64,13 @@ def seen_range(counts: Any) -> tuple[float, float]:
     return least, largest if largest > least else least + 1.0
 
 
-def most_to_come(H: int, r_max: float) -> NDArray[np.float64]:
+def most_to_come(H: int, r_max: float, discount: float = 1.0) -> NDArray[np.float64]:
     """The most that the steps from h on can pay, [H]: r_max each, or nothing if all of them cost.
 
-    An end of the episode is then the best there is, and terminal states are worth 0.
+    An end of the episode is then the best there is, and terminal states are worth 0. With a
+    discount each step weighs as much less than the one before.
     """
-    return max(r_max, 0.0) * np.arange(H, 0, -1.0)
+    steps = np.arange(H, 0, -1.0)
+    if discount < 1.0:
+        steps = (1.0 - discount**steps) / (1.0 - discount)
+    return max(r_max, 0.0) * steps

@@ -6,6 +6,7 @@ import numpy as np
 
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.figures import POINTS
+from gim.experiments.measures import OF_RETURNS
 from gim.experiments.reproduction import Findings, versions
 from gim.experiments.results import Results
 from gim.experiments.statistics import curve_band
@@ -47,9 +48,26 @@ def _world(number: int, world: str, results: Results) -> Artefact:
         rows,
     )
     title = f"{world}, {episodes:,} episodes"
-    return Artefact(
-        f"world{number}", title, "", [Figure(f"world{number}", title, [panel])], [table]
-    )
+    notes = [note for agent, part in groups for note in _certificate(agent, part)]
+    figures = [Figure(f"world{number}", title, [panel])]
+    return Artefact(f"world{number}", title, "", figures, [table], notes)
+
+
+def _certificate(agent: str, results: Results) -> list[str]:
+    """What the credible certificates at the end of its runs say, where there are any."""
+    bound, loss = (results.column(name) for name in ("loss_bound", "loss"))
+    some = np.isfinite(bound) & np.isfinite(loss)
+    if not some.any():
+        return []
+    most, true = float(bound[some].mean()), float(loss[some].mean())
+    what = f"the best policy that {agent} has learned"
+    if most >= 1:
+        return [f"Credible certificate: no useful bound on what {what} loses."]
+    return [
+        f"Credible certificate: with probability {100 * OF_RETURNS:g} % {what} loses at most "
+        f"{100 * most:.3g} % of the best; it loses {100 * max(true, 0.0):.3g} % (means over "
+        f"{int(some.sum())} runs)."
+    ]
 
 
 def _curve(agent: str, results: Results) -> Series:

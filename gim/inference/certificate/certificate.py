@@ -1,0 +1,307 @@
+"""Certificates: what a policy earns and loses, and how far a learned model is off, pair by pair.
+
+They rest on what an agent itself believes, its counts and its prior, and on the plan made on that.
+There are two kinds. A *credible* one draws models from the belief and plans each
+(`credible`): it holds if the world is as likely as any of these. A *guaranteed* one
+rests on inequalities (`guaranteed`): it asks for less and says less.
+
+A pair counts as inferred if it was met no more often than its prediction is worth. What is like no
+pair that could judge the predictions gets no bound: pairs of states, and of actions, in which
+hardly any pair was met, or in which predictions fail.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from gim.agent import Task
+from gim.inference.belief import Belief
+from gim.inference.certificate.credible import credible
+from gim.inference.certificate.facts import Aim, Bools, Facts, Floats, facts_of
+from gim.inference.certificate.guaranteed import guaranteed
+from gim.mdp import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.model.rewards import reward_range
+from gim.planning import plan
+
+KINDS = ("credible", "guaranteed")
+LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
+ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
+
+
+class Learned(Protocol):
+    """What can be certified, besides runs: a belief and the task that it is about.
+
+    If it has a `policy` of its own, in any form that an MDP takes, that is certified instead of the
+    plan on the belief; if it has a `start` [S], episodes begin there; if it has an `aim` (`Aim`),
+    that is what the policy is to earn instead of the rewards up to the task's horizon; if it has
+    `assumed`, sentences, what it certifies holds if they do.
+    """
+
+    @property
+    def belief(self) -> Belief:
+        """What was seen and inferred."""
+
+    @property
+    def task(self) -> Task:
+        """Sizes, horizon, available pairs, the range of rewards."""
+
+
+class Coverage(NamedTuple):
+    """How a certificate does; shares are of the inferred pairs that have a bound (and of steps)."""
+
+    inferred: int  # pairs that have one
+    value: float  # share whose |(p - p~).V| is within its bound
+    l1: float  # share whose ||p - p~||_1 is
+    unmet: int  # those of them that were never met
+    unmet_value: float  # share of these whose |(p - p~).V| is within its bound
+    unmet_l1: float  # share of these whose ||p - p~||_1 is
+    tightness: float  # median of the bounds on |(p - p~).V| over the errors
+    returns: float  # what the policy really earns
+    loss: float  # what it really loses of the optimal return
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What a policy earns and loses, and how far the model behind it is off; see `gim.certify`.
+
+    Attributes:
+        kind: "credible" or "guaranteed".
+        share: the probability with which each statement on returns holds, and the share of the
+            inferred pairs for which each kind of bound does.
+        policy: [H, S] the plan on what was learned (or what policy was to be certified).
+        aim: the horizon and the discount.
+        model: what was learned, p~.
+        V: [H + 1, S] the values that the model's plan expects.
+        inferred: [S, A] pairs met no more often than their prediction is worth.
+        unmet: [S, A] those of them that were never met.
+        unbounded: [S, A] inferred pairs for which no bound is given.
+        judged: pairs that could judge the predictions.
+        value: [H - 1, S, A] bounds on |(p - p~).V_{h+1}|; the span of V_{h+1} where there is none.
+        l1: [S, A] bounds on ||p - p~||_1; 2 where there is none.
+        expected: what the plan expects to earn in an episode.
+        lower: the least that it earns.
+        upper: the most that any policy earns, and so this one.
+        earns: bounds on what this one does; the first is `lower`.
+        loss: the most that it loses of what the best policy earns.
+        trivial: what the plan expects above the least possible return: it may always lose that.
+        blind: chance that an episode meets a pair never tried and like no other; a credible bound
+            on returns is given if it is at most 1 - share.
+        assumed: what must be so for it to hold, besides that the world is an MDP.
+    """
+
+    kind: str
+    share: float
+    policy: Any
+    aim: Aim
+    model: LearnedModel
+    V: Floats
+    inferred: Bools
+    unmet: Bools
+    unbounded: Bools
+    judged: int
+    value: Floats
+    l1: Floats
+    expected: float
+    lower: float
+    upper: float
+    earns: tuple[float, float]
+    loss: float
+    trivial: float
+    blind: float = 0.0
+    assumed: tuple[str, ...] = ()
+
+    @property
+    def useless(self) -> bool:
+        """Whether the plan may lose all that it expects, for all that is known."""
+        return self.loss >= self.trivial * (1 - ROUNDING)
+
+    def against(self, truth: TabularMDP) -> Coverage:
+        """Compare with the truth: how often the bounds hold."""
+        if self.l1.shape != (truth.S, truth.A):
+            raise ValueError(f"the truth has {truth.S} states and {truth.A} actions: not the same")
+        playable = truth.available & ~truth.terminal[:, None]
+        pairs = self.inferred & playable & ~self.unbounded
+        off = truth.rows() - self.model.rows()
+        errors = np.abs(off @ self.V[1:-1].T).T.reshape(-1, truth.S, truth.A)
+        value = errors <= self.value + ROUNDING * (1 + np.abs(self.V).max())
+        l1 = np.asarray(abs(off).sum(axis=1)).reshape(truth.S, truth.A) <= self.l1 + ROUNDING
+        some = errors[:, pairs] > ROUNDING * (1 + np.abs(self.V).max())
+        earned, horizon = self.aim.returned(truth, self.policy), self.aim.horizon
+        discount = None if self.aim.discount == 1.0 else self.aim.discount
+        best = plan(truth, discount, horizon).v
+        optimum = float(truth.start @ (best if best.ndim == 1 else best[0]))
+        unmet = pairs & self.unmet
+        return Coverage(
+            inferred=int(pairs.sum()),
+            value=_mean(value[:, pairs]),
+            l1=_mean(l1[pairs]),
+            unmet=int(unmet.sum()),
+            unmet_value=_mean(value[:, unmet]),
+            unmet_l1=_mean(l1[unmet]),
+            tightness=_median(self.value[:, pairs][some] / errors[:, pairs][some]),
+            returns=earned,
+            loss=optimum - earned,
+        )
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What a person can act on: of the policy, of what was inferred, of what is assumed."""
+        assumed = (f"this holds if {' and '.join(self.assumed)}",) if self.assumed else ()
+        return self._of_returns(), self._of_pairs(), *assumed
+
+    def __str__(self) -> str:
+        return "; ".join(self.sentences)
+
+    def _of_returns(self) -> str:
+        expects = f"the policy expects {_figure(self.expected)} an episode"
+        if self.useless and self.blind > 1.0 - self.share:
+            return (
+                f"{self.kind}: no bound, {_percent(self.blind)} of the episodes meet pairs that "
+                f"were never tried and are like no other; {expects}"
+            )
+        if self.useless:
+            return f"{self.kind}: no useful bound, more episodes are needed; {expects}"
+        how = "with probability" if self.kind == "credible" else "with a probability of at least"
+        low, high = (_figure(x) for x in self.earns)
+        part = f" ({_percent(self.loss / abs(self.expected))})" if self.expected else ""
+        loss = f"at most {_figure(self.loss)}{part}"
+        if self.loss <= NOTHING * abs(self.expected):
+            loss = "next to nothing"
+        return (
+            f"{self.kind}: {how} {_percent(self.share)} the policy earns between {low} and {high} "
+            f"an episode and loses {loss} of the best; it expects {_figure(self.expected)}"
+        )
+
+    def _of_pairs(self) -> str:
+        masks = self.inferred, self.unmet, self.unbounded
+        inferred, unmet, silent = (int(mask.sum()) for mask in masks)
+        if not inferred:
+            return "every pair has enough visits of its own; nothing is inferred"
+        if not self.judged:
+            return f"nothing is inferred that could be judged; {unmet:,} pairs were never met"
+        text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
+        if silent == inferred:
+            return f"{text}; none has a bound on its error, for want of judges of its kind"
+        text = f"{text}; bounds on their errors have a nominal coverage of {_percent(self.share)}"
+        if silent:
+            text = f"{text}, but {silent:,} have none, for want of judges of their kind"
+        return text
+
+
+def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate:
+    """Certify the best policy that can be learned from all that a run has seen and inferred by now.
+
+    Args:
+        run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; what
+            `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
+        share: the probability with which statements on returns hold, and the share of inferred
+            pairs for which bounds on their errors do.
+        kind: "credible", from models drawn from what is believed, or "guaranteed", from
+            inequalities.
+
+    Example:
+        >>> import gim
+        >>> run = gim.run("analogist", "shared_factors:S=20,A=20", episodes=500)
+        >>> certificate = gim.certify(run)
+        >>> certificate.lower <= run.mdp.policy_return(certificate.policy) <= certificate.upper
+        True
+        >>> certificate.against(run.mdp).value >= certificate.share
+        True
+    """
+    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
+        raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
+    if kind not in KINDS:
+        raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
+    belief, agent, task = _belief(run), getattr(run, "agent", None), run.task
+    if belief is None:
+        raise ValueError(f"{agent or run} counts no transitions, so there is nothing to certify")
+    if not certifiable(run):
+        raise ValueError(
+            f"{agent or run} cannot be certified: more than {LARGEST:,} successors are too many"
+        )
+    own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start", "aim")}
+    facts = facts_of(belief, task, reward_range(task, *_limits(run), belief.counts), **own)
+    seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
+    found = certified(facts, float(share), kind, np.random.default_rng(seed))
+    return replace(found, assumed=_assumed(run, facts))
+
+
+def certifiable(run: Any) -> bool:
+    """Whether a run counts transitions, and not too many."""
+    belief, task = _belief(run), run.task
+    if belief is None:
+        return False
+    met = min(int(belief.counts.n.sum()), task.S * task.A * task.S)
+    return bool(met + belief.prior.q.size + 16 * task.S * task.A <= LARGEST)
+
+
+def _assumed(run: Any, facts: Facts) -> tuple[str, ...]:
+    """What a certificate takes for granted, as ends of a sentence."""
+    found = tuple(getattr(run, "assumed", ()))
+    agent, (low, high) = getattr(run, "agent", None), facts.frame.reward_range
+    if run.task.reward_range is None and None in _limits(run):
+        found += (f"no pair pays less than {_figure(low)} or more than {_figure(high)}",)
+    if run.task.priors and not getattr(getattr(agent, "infer", None), "reuses", False):
+        found += ("the visits of the prior were made in this very world",)
+    return found
+
+
+def _belief(run: Any) -> Belief | None:
+    found: Belief | None
+    found = run.belief if hasattr(run, "belief") else run.agent.belief(run.memory)
+    return found
+
+
+def _limits(run: Any) -> tuple[float | None, float | None]:
+    agent = getattr(run, "agent", None)
+    return getattr(agent, "r_min", None), getattr(agent, "r_max", None)
+
+
+def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -> Certificate:
+    """The same of what `facts_of` makes of a belief."""
+    found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
+    unbounded = facts.inferred & found.silent
+    span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
+    expected = facts.expected
+    return Certificate(
+        kind=kind,
+        share=share,
+        policy=facts.policy,
+        aim=facts.aim,
+        model=facts.model,
+        V=facts.V,
+        inferred=facts.inferred,
+        unmet=facts.inferred & (facts.belief.counts.n == 0),
+        unbounded=unbounded,
+        judged=facts.judges.pairs.size,
+        value=np.where(unbounded, span, np.minimum(found.value, span)) * facts.playable,
+        l1=np.where(unbounded, 2.0, np.minimum(found.l1, 2.0)) * facts.playable,
+        expected=expected,
+        lower=found.earns[0],
+        upper=found.best,
+        earns=found.earns,
+        loss=found.loss,
+        blind=found.blind,
+        trivial=expected + float(facts.aim.most(-facts.frame.reward_range[0])[0]),
+    )
+
+
+def _mean(found: Any) -> float:
+    return float(np.mean(found)) if np.size(found) else np.nan
+
+
+def _median(found: Any) -> float:
+    return float(np.median(found)) if np.size(found) else np.nan
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.3g} %"

@@ -1,0 +1,99 @@
+"""The credible kind: models drawn from what is believed, each planned.
+
+In each of them (`gim.inference.certificate.dynamics` and `payments` say what is believed, `draws`
+how it is drawn) the best policy and the plan earn something, and every pair is off by something.
+The bounds are quantiles of these. The statement is Bayes': it holds with the stated probability if
+the world is as likely as any that is drawn; the study counts how often it does. A policy that is
+likely to meet pairs that nobody tried, and that are like no other, gets no bound.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gim.inference.belief import Belief
+from gim.inference.certificate.draws import errors_in_models, returns_in_models
+from gim.inference.certificate.dynamics import Dynamics, dynamics, kinds
+from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
+from gim.inference.certificate.judges import parts_of
+from gim.inference.certificate.payments import payments
+
+BLOCK = 1 << 22  # numbers that are held at once while pairs are bounded
+ROUNDING = 1e-9  # of a place among drawn values
+# Pairs of a state err together, and a plan is chosen for what it promises; drawn apart, errors
+# would cancel.
+TOGETHER = 1.5
+
+
+def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
+    """Bounds that hold with probability `share`, and for this share of the pairs."""
+    models = max(100, math.ceil(2.0 / (1.0 - share)))  # so that some lie beyond any bound
+    said = kinds(facts.judges, rng) if facts.judges.pairs.size else None
+    found = dynamics(facts, said, models, rng)
+    everyone = np.ones(facts.playable.shape, bool)
+    value, l1 = pair_bounds(facts, found, share, rng)
+    best, played, earned = returns_in_models(
+        tuple(found.along),
+        tuple(payments(facts, found.along, everyone if said is None else said.unlike)),
+        facts.playable,
+        chance_of_end(facts.belief),
+        facts.chances,
+        facts.model.start,
+        facts.aim.steps,
+        facts.aim.discount,
+        rng,
+    ).T
+    off = TOGETHER * (earned - earned.mean())
+    both = (1.0 + share) / 2.0  # a bound on either side
+    middle = float(earned.mean()), facts.expected  # two estimates: neither is left out
+    earns = min(middle) - float(at_most(-off, both)), max(middle) + float(at_most(off, both))
+    most = max(float(at_most(best, both)), earns[1])
+    silent = everyone if said is None else said.silent
+    loss = float(at_most(best - played, share))
+    unlike = everyone if said is None else said.unlike
+    blind = facts.chance_of(facts.playable & unlike & (facts.belief.counts.n == 0))
+    if blind > 1.0 - share:  # then draws are no more than a guess
+        low, high = facts.frame.reward_range
+        earns = -float(facts.aim.most(-low)[0]), float(facts.aim.most(high)[0])
+        most, loss = earns[1], earns[1] - earns[0]
+    return Bounds(value, l1, silent, earns, most, loss, blind)
+
+
+def at_most(values: Floats, share: float) -> Floats:
+    """What one more value of the kind of these [models, ...] does not exceed, with this share."""
+    place = min(math.ceil((len(values) + 1) * share - ROUNDING), len(values)) - 1
+    return np.asarray(np.partition(values, place, axis=0)[place])
+
+
+def chance_of_end(belief: Belief) -> Floats:
+    """The chance [S] that a state ends the episode: as often as states do of which that is known.
+
+    Where none was seen to, none does.
+    """
+    left, ends = belief.counts.n.any(axis=1), int(belief.terminal.sum())
+    unknown = (ends + 0.5) / (ends + left.sum() + 1.0) if ends else 0.0
+    return np.where(belief.terminal, 1.0, np.where(left, 0.0, unknown))
+
+
+def pair_bounds(
+    facts: Facts, found: Dynamics, share: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable."""
+    S, A = facts.playable.shape
+    F, rows = facts.F, facts.model.rows()
+    here, model, none = np.asarray(rows @ F), parts_of(rows), np.zeros((S, 0))
+    value, l1 = np.zeros((S * A, F.shape[1])), np.zeros(S * A)
+    each = len(found.along.n0) * (F.shape[1] + 1)
+    for pairs in _blocks(np.flatnonzero(facts.playable), each):
+        off = errors_in_models(tuple(found.along), pairs, F, here[pairs], model, rng)[0]
+        value[pairs] = at_most(off, share)
+        parts = (tuple(found.everywhere), pairs, none, np.zeros((pairs.size, 0)))
+        l1[pairs] = at_most(errors_in_models(*parts, model, rng)[1], share)
+    return value.T.reshape(-1, S, A), l1.reshape(S, A)
+
+
+def _blocks(pairs: Ints, each: int) -> list[Ints]:
+    """Pairs in parts of which each takes no more numbers than may be held, `each` a pair."""
+    return np.array_split(pairs, math.ceil(pairs.size * each / BLOCK)) if pairs.size else []

@@ -1,0 +1,256 @@
+"""Models drawn from what is believed, sparse and compiled: the dice of the credible certificate.
+
+The analogy holds at a pair with probability w, and then p(.|s,a) ~ Dirichlet(n + n0 q'), where
+q' = (1 - leak) q + leak/S; or it does not, and p(.|s,a) ~ Dirichlet(n + c/S). In both some visits
+belong to no state in particular, n0 leak or c of them. Dirichlet(n + c/S) over all S states is
+
+    (1 - W) Dirichlet(n) + W D,    W ~ Beta(c, sum n),    D ~ Dirichlet(c/S, ..., c/S),
+
+and D, of which nearly all lies on a few states, is drawn over REST states at random, each as often
+as it comes up, as Dirichlet(c/REST): that has the same mean, and a variance larger by the factor
+1 + c/REST at the most. With no more than REST states it is exact. So a row costs what is known of
+it, not S.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.jit import entry, hot
+from gim.sampling import gamma
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+REST = 16  # states that stand for all of which nothing is known
+TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
+
+
+class Rows(NamedTuple):
+    """What is believed of p(.|s,a), pair by pair."""
+
+    first: Ints  # [S*A + 1] where the successors of each pair begin
+    next: Ints  # [nnz] states that were met or are predicted
+    n: Floats  # [nnz] visits of each
+    q: Floats  # [nnz] what is predicted of each
+    leak: Floats  # [S*A] share of the prediction that goes to any state
+    holds: Floats  # [S*A] w, the probability that the prediction holds
+    n0: Floats  # [models, S*A] visits that it is worth, in each model that is drawn
+    c: float  # visits that knowing nothing is worth
+
+
+class Rewards(NamedTuple):
+    """What is believed of r(s,a): normal, or anything in a range.
+
+    Where rewards are kept by next state the part of each successor that was met or is predicted is
+    p(s'|s,a) times what it pays, and only the rest pays the mean.
+    """
+
+    mean: Floats  # [2, S*A] if what is predicted of it does not hold, and if it does
+    sd: Floats  # [2, S*A] of the noise
+    holds: Floats  # [S*A] the probability that it does
+    free: Floats  # [S*A] the chance that it may be anything
+    by_next: Floats  # [2, nnz] what each successor pays, in either case; or [2, 0]
+    low: float
+    high: float
+
+
+@entry
+def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
+    """first, next, n and q of `Rows` from two CSR tables with their columns in order."""
+    most, size = N.size + q.size, 0
+    state = np.empty(most, np.int64)
+    visits, says, begins = np.zeros(most), np.zeros(most), np.zeros(starts.size, np.int64)
+    for i in range(starts.size - 1):
+        j, k = starts[i], first[i]
+        while j < starts[i + 1] or k < first[i + 1]:
+            left = columns[j] if j < starts[i + 1] else most + 1
+            right = next[k] if k < first[i + 1] else most + 1
+            state[size] = min(left, right)
+            if left <= right:
+                visits[size] = N[j]
+                j += 1
+            if right <= left:
+                says[size] = q[k]
+                k += 1
+            size += 1
+        begins[i + 1] = size
+    return begins, state[:size], visits[:size], says[:size]
+
+
+@hot
+def draw_row(
+    rows: Any, i: int, n0: float, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
+) -> int:
+    """Draw p(.|s,a) of pair i into p from `begin` on, over the states t; gives where it ends.
+
+    `places` are those of the states among all that were met or are predicted, -1 for the rest.
+    """
+    first, next, n, q, leak, holds, _, c = rows
+    held = rng.random() < holds[i]
+    free = n0 * leak[i] if held else c
+    end, total = begin, 0.0
+    for j in range(first[i], first[i + 1]):
+        alpha = n[j] + (n0 * (1.0 - leak[i]) * q[j] if held else 0.0)
+        if alpha > 0.0:  # gamma variables over their sum are Dirichlet
+            p[end] = max(TINY, gamma(alpha, rng))
+            t[end], places[end] = next[j], j
+            total += p[end]
+            end += 1
+    if free > 0.0 or end == begin:
+        atoms = min(REST, S)
+        for k in range(atoms):
+            t[end], places[end] = k if atoms == S else int(rng.random() * S), -1
+            p[end] = max(TINY, gamma(free / atoms, rng)) if free > 0.0 else 1.0
+            total += p[end]
+            end += 1
+    for j in range(begin, end):
+        p[j] /= total
+    return end
+
+
+@hot
+def draw_reward(
+    rewards: Any, i: int, luck: float, p: Any, places: Any, begin: int, end: int, rng: Any
+) -> float:
+    """Draw r(s,a) of pair i, whose row was drawn into p from `begin` to `end`.
+
+    Of pairs of which nothing at all is known `luck` tells, in a model the same for all: a cliff has
+    many edges, and drawn apart the good would make up for the bad.
+    """
+    mean, sd, holds, free, by_next, low, high = rewards
+    if free[i] >= 1.0:
+        return low + (high - low) * luck
+    if free[i] > 0.0 and rng.random() < free[i]:
+        return low + (high - low) * rng.random()
+    held = int(holds[i] >= 1.0 or rng.random() < holds[i])
+    r = mean[held, i]
+    if by_next.shape[1] > 0:
+        r = 0.0
+        for j in range(begin, end):
+            r += p[j] * (mean[held, i] if places[j] < 0 else by_next[held, places[j]])
+    return r + sd[held, i] * rng.standard_normal()
+
+
+@hot
+def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: float) -> float:
+    """r(s,a) + discount sum p(s'|s,a) v(s') of pair i."""
+    x = 0.0
+    for j in range(first[i], first[i + 1]):
+        x += p[j] * v[t[j]]
+    return r[i] + discount * x
+
+
+@entry
+def returns_in_models(
+    rows: Any,
+    rewards: Any,
+    playable: Any,
+    end: Any,
+    policy: Any,
+    start: Any,
+    steps: int,
+    discount: float,
+    rng: Any,
+) -> Any:
+    """What is earned in each model that is drawn, [models, 3].
+
+    By the best policy and by this one where no reward leaves the range that is known, and by this
+    one where some may: rewards that lie at the end of the range would else be taken for less.
+
+    Args:
+        rows, rewards: what is believed.
+        playable: [S, A] pairs that can be played.
+        end: [S] chance that a state ends the episode and pays nothing: 1 if it is known to.
+        policy: [steps, S, A] the probabilities with which it plays, or [1, S, A]: at every step.
+        start: [S] where episodes begin.
+        steps: how many are planned.
+        discount: the weight of each against the one before.
+        rng: the one source of randomness.
+    """
+    models, (S, A), last = rows[6].shape[0], playable.shape, len(policy) - 1
+    low, high = rewards[5], rewards[6]
+    room = rows[1].size + S * A * min(REST, S)
+    p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
+    first, over = np.zeros(S * A + 1, np.int64), np.zeros(S, np.bool_)
+    drawn, r = np.zeros((2, S * A))
+    v, new = np.zeros((3, S)), np.zeros((3, S))
+    found = np.zeros((models, 3))
+    for m in range(models):
+        luck = rng.random()
+        for s in range(S):
+            over[s] = end[s] > 0.0 and rng.random() < end[s]
+            for a in range(A):
+                i = s * A + a
+                first[i + 1] = first[i]
+                if not playable[s, a] or over[s]:
+                    continue
+                end_i = draw_row(rows, i, rows[6][m, i], S, p, t, places, first[i], rng)
+                drawn[i] = draw_reward(rewards, i, luck, p, places, first[i], end_i, rng)
+                first[i + 1] = end_i
+                r[i] = min(high, max(low, drawn[i]))
+        v[:] = 0.0
+        for h in range(steps - 1, -1, -1):
+            for s in range(S):
+                new[0, s] = new[1, s] = new[2, s] = 0.0
+                if over[s]:
+                    continue
+                new[0, s] = -np.inf
+                for a in range(A):
+                    i, chance = s * A + a, policy[min(h, last), s, a]
+                    if playable[s, a]:
+                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, i, v[0], discount))
+                    if chance > 0.0:
+                        new[1, s] += chance * backed_up(r, p, t, first, i, v[1], discount)
+                        new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2], discount)
+            v[:] = new
+        for s in range(S):
+            for k in range(3):
+                found[m, k] += start[s] * v[k, s]
+    return found
+
+
+@entry
+def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: Any) -> Any:
+    """How far each pair is off in models that are drawn.
+
+    Args:
+        rows: what is believed.
+        pairs: [B] s*A + a.
+        F: [S, M] functions of the next state.
+        here: [B, M] what the model expects of them.
+        model: (q, next, first) the model's rows, CSR of S*A in order.
+        rng: the one source of randomness.
+
+    Returns:
+        |(p - p~).f| for each function, [models, B, M], and ||p - p~||_1, [models, B].
+    """
+    models, S, M = rows[6].shape[0], F.shape[0], F.shape[1]
+    data, columns, starts = model
+    room = min(REST, S) + S
+    p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
+    row = np.zeros(S)
+    values, l1 = np.zeros((models, pairs.size, M)), np.zeros((models, pairs.size))
+    for b in range(pairs.size):
+        i = pairs[b]
+        for m in range(models):
+            end = draw_row(rows, i, rows[6][m, i], S, p, t, places, 0, rng)
+            for f in range(M):
+                values[m, b, f] = -here[b, f]
+            for j in range(end):
+                row[t[j]] += p[j]
+                for f in range(M):
+                    values[m, b, f] += p[j] * F[t[j], f]
+            for f in range(M):
+                values[m, b, f] = abs(values[m, b, f])
+            off = 0.0
+            for j in range(starts[i], starts[i + 1]):
+                off += abs(row[columns[j]] - data[j])
+                row[columns[j]] = 0.0
+            for j in range(end):
+                off += row[t[j]]
+                row[t[j]] = 0.0
+            l1[m, b] = off
+    return values, l1

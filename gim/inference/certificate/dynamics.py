@@ -1,0 +1,88 @@
+"""What is believed of p(.|s,a), ready to be drawn.
+
+With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~
+Dirichlet(n + c/S). For a pair that judges q is what was predicted without it, so that its visits do
+not count twice. n0 is drawn as well: the lesser of what judges say of errors along the values of
+the plan and of what they say of errors in all directions. (A pair is met again if what came of it
+was good, so along the values alone predictions look better than they are.) For the L1 distance it
+is the lesser of two draws of the latter. c is the one under which the counts of all pairs are most
+likely. Of a pair that is like no judge its own visits tell all.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from gim.inference.certificate.draws import Rows, join
+from gim.inference.certificate.facts import Bools, Facts, Floats
+from gim.inference.certificate.judges import DIRECTIONS, Curve, Judges, parts_of
+from gim.inference.cross_validation import taken
+from gim.inference.evidence import compare_likelihoods
+from gim.inference.prior import Prior
+from gim.inference.reuse import picked
+
+FAILS = 0.1  # doubt above which predictions fail
+WORTH = 5.0  # visits that a prediction must be worth for a bound to rest on it
+
+
+class Kinds(NamedTuple):
+    """What judges say of predictions, and of whom they can say it."""
+
+    curve: Curve  # the worth as errors in all directions have it
+    doubt: Floats  # [S, A] the chance that the analogy fails at a pair
+    leak: float  # share of visits that predictions miss where they hold
+    unlike: Bools  # [S, A] pairs without judges of their kind, or where predictions fail
+    silent: Bools  # [S, A] these, and pairs whose predictions are worth next to nothing
+
+
+class Dynamics(NamedTuple):
+    """What is believed of every pair, for a number of models."""
+
+    along: Rows  # the worth as errors along the values of the plan have it
+    everywhere: Rows  # the worth as errors in all directions have it
+
+
+def kinds(judges: Judges, rng: np.random.Generator) -> Kinds:
+    """Ask the judges, who are at least one; random signs are functions in all directions."""
+    curve = judges.curve(np.where(rng.random((judges.S, DIRECTIONS)) < 0.5, -1.0, 1.0))
+    n0 = curve.n0(judges.evidence)
+    failures = judges.failures(n0)
+    doubt = np.clip(judges.doubts(failures), 1e-12, 1.0 - 1e-12)
+    unlike = ~judges.alike() | (doubt > FAILS)
+    return Kinds(curve, doubt, failures.leak, unlike, unlike | (n0 < WORTH))
+
+
+def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Generator) -> Dynamics:
+    """What is believed of every pair; without judges its own visits are all that is."""
+    judges, prior, F = facts.judges, facts.belief.prior, facts.F
+    S, A = facts.playable.shape
+    mine, c, zero = parts_of(judges.all), judges.blank(), np.zeros(S * A)
+    if said is None:
+        first, next, n, q = join(*mine, *parts_of(sparse.csr_array((S * A, S))))
+        blank = Rows(first, next, n, q, zero, zero, np.ones((models, S * A)), c)
+        return Dynamics(blank, blank)
+    told, leak = parts_of(predictions(prior, judges)), np.full(S * A, said.leak)
+    n0 = said.curve.n0(judges.evidence).ravel()
+    rule, anything = compare_likelihoods(mine, *told, n0, leak, S)
+    odds = np.log(said.doubt / (1.0 - said.doubt)).ravel() + np.clip(anything - rule, -700.0, 700.0)
+    holds = 1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))
+    holds[((prior.n0 == 0) | said.unlike).ravel()] = 0.0
+    e, values = judges.evidence.ravel(), judges.curve(F) if F.shape[1] else said.curve
+    curves = (values, said.curve, said.curve)
+    along, everywhere, lesser = (each.drawn(e, models, rng) for each in curves)
+    along, everywhere = np.minimum(along, lesser), np.minimum(everywhere, lesser)
+    first, next, n, q = join(*mine, *told)
+    rows = Rows(first, next, n, q, zero, holds, along, c)
+    return Dynamics(rows, rows._replace(n0=everywhere, leak=leak))
+
+
+def predictions(prior: Prior, judges: Judges) -> sparse.csr_array:
+    """What is predicted of every pair [S*A, S]: of a judge, without it."""
+    place = np.full(prior.n0.size, -1)
+    place[judges.pairs] = np.arange(judges.pairs.size)
+    rows = picked(place >= 0, taken(judges.held, place), prior.rows())
+    rows.sort_indices()
+    return rows

@@ -1,0 +1,151 @@
+"""What a certificate is about: a belief, the plan made on it, and who can judge it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.agent import Task
+from gim.deploy import plan_of
+from gim.inference.base import Frame
+from gim.inference.belief import Belief, believed_model
+from gim.inference.certificate.judges import Judges
+from gim.model.learned import LearnedModel
+from gim.model.rewards import most_to_come
+from gim.planning import evaluate
+from gim.planning.checks import checked_policy
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+REST = 1e-5  # weight of the steps that are left out where there is no end
+
+
+class Aim(NamedTuple):
+    """What is to be earned: the rewards of so many steps, each of less weight than the last."""
+
+    horizon: int | None  # H; None: there is no end
+    discount: float = 1.0
+
+    @property
+    def steps(self) -> int:
+        """H, or so many that what follows has next to no weight."""
+        if self.horizon is not None:
+            return self.horizon
+        return 1 if self.discount == 0 else math.ceil(math.log(REST) / math.log(self.discount))
+
+    def most(self, r_max: float) -> Floats:
+        """The most that can come from each step on, [steps]; see `most_to_come`."""
+        if self.horizon is None:
+            return np.full(self.steps, max(r_max, 0.0) / (1.0 - self.discount))
+        return most_to_come(self.horizon, r_max, self.discount)
+
+    def returned(self, mdp: Any, policy: Any) -> float:
+        """What a policy earns in an MDP from where its episodes begin."""
+        discount = None if self.discount == 1.0 else self.discount
+        v = evaluate(mdp, policy, self.horizon, discount)
+        return float(mdp.start @ (v if v.ndim == 1 else v[0]))
+
+
+class Facts(NamedTuple):
+    """All that bounds are made from."""
+
+    belief: Belief
+    frame: Frame  # available pairs, states seen to end an episode, the range of r(s,a)
+    model: LearnedModel  # the belief's mean, p~
+    aim: Aim
+    policy: Any  # [H, S] its plan, or [S] without an end, or whatever policy is certified
+    expected: float  # what it expects to earn
+    V: Floats  # [H + 1, S] what the plan expects, [3, S] without an end; the last row is 0
+    playable: Bools  # [S, A] available pairs of states that do not end an episode
+    inferred: Bools  # [S, A] those met no more often than their prediction is worth
+    judges: Judges
+
+    @property
+    def F(self) -> Floats:
+        """The values that errors matter for, by next state, [S, H - 1], or [S, 1]."""
+        return np.ascontiguousarray(self.V[1:-1].T)
+
+    @property
+    def chances(self) -> Floats:
+        """The probabilities with which the policy plays, [H, S, A], or [1, S, A]: always."""
+        S, A = self.playable.shape
+        policy = self.policy
+        chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
+        return np.ascontiguousarray(chances).reshape(-1, S, A)
+
+    def chance_of(self, pairs: Bools) -> float:
+        """The chance that an episode of the policy meets some of these pairs [S, A], in the model.
+
+        If discounted, that it does before it ends, as if each step were the last with that chance.
+        """
+        chances, rows = self.chances, self.model.rows()
+        here, found, weight = self.model.start, 0.0, 1.0
+        for h in range(self.aim.steps):
+            plays = here[:, None] * chances[min(h, len(chances) - 1)]
+            found += weight * float(plays[pairs].sum())
+            here, weight = (plays * ~pairs).ravel() @ rows, weight * self.aim.discount
+        return found
+
+
+class Bounds(NamedTuple):
+    """What a kind of certificate says."""
+
+    value: Floats  # [H - 1, S, A] on |(p - p~).V_{h+1}|
+    l1: Floats  # [S, A] on ||p - p~||_1
+    silent: Bools  # [S, A] pairs that are like no judge: of these it says nothing
+    earns: tuple[float, float]  # what the plan earns
+    best: float  # the most that any policy earns
+    loss: float  # the most that the plan loses of that
+    blind: float = 0.0  # chance that an episode meets a pair of which nothing is known
+
+
+def facts_of(
+    belief: Belief,
+    task: Task,
+    reward_range: tuple[float, float],
+    policy: Any = None,
+    start: Floats | None = None,
+    aim: Aim | None = None,
+) -> Facts:
+    """Plan on what is believed, and ask who can judge it.
+
+    Args:
+        belief: what was seen and inferred.
+        task: what it is about.
+        reward_range: of r(s,a).
+        policy: to be certified instead of the plan, in any form that an MDP takes.
+        start: [S] where episodes begin, if the task does not say.
+        aim: horizon and discount; the task's own, if not given.
+    """
+    aim = Aim(task.H) if aim is None else aim
+    model = believed_model(belief, task)
+    if start is not None:
+        model = cast(LearnedModel, model.with_(start=start))
+    if aim.horizon is not None and aim.horizon != model.horizon:
+        model = cast(LearnedModel, model.with_(horizon=aim.horizon))
+    plan = plan_of(model, aim.discount, endless=aim.horizon is None)
+    v = np.stack([plan.v, plan.v]) if plan.v.ndim == 1 else plan.v
+    if policy is None:
+        policy, expected = plan.policy, float(model.start @ v[0])
+    else:
+        policy = checked_policy(model, policy, aim.horizon)
+        expected = aim.returned(model, policy)
+    playable = task.available & ~belief.terminal[:, None]
+    n, seen = belief.counts.n, belief.evidence().n
+    replaced = np.isinf(belief.prior.n0) if belief.prior.n0.size else np.zeros(n.shape, bool)
+    return Facts(
+        belief=belief,
+        frame=Frame(task.available, belief.terminal, reward_range),
+        model=model,
+        aim=aim,
+        policy=policy,
+        expected=expected,
+        V=np.vstack([v, np.zeros((1, task.S))]),
+        playable=playable,
+        inferred=playable & ((n <= seen - n) | replaced),
+        judges=Judges(belief, playable),
+    )

@@ -1,0 +1,135 @@
+"""What is believed of r(s,a), ready to be drawn."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+
+from gim.inference.certificate.draws import Rewards, Rows
+from gim.inference.certificate.facts import Bools, Facts, Floats, Ints
+from gim.inference.certificate.judges import Judges
+from gim.inference.evidence import rewards_hold
+from gim.inference.prior import Prior, no_prior
+from gim.model.counts import Counts, rewards_by_triple
+from gim.model.known_rewards import KnownRewards
+
+ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+
+
+def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
+    """What is believed of the rewards of every pair, whose dynamics are `rows`.
+
+    A pair that was met pays what it has paid, up to the noise of single rewards; what is predicted
+    counts as visits, if it holds. The reward of a pair never met is as predicted, but for the
+    chance that it is not, and may else be anything; so may that of one `unlike` [S, A] all judges.
+    """
+    counts, prior = facts.belief.counts, facts.belief.prior
+    if facts.belief.rewards.given:
+        return known(facts.belief.rewards, rows)
+    prior = prior if prior.n0.size else no_prior(*counts.n.shape)
+    met, n = counts.n > 0, np.maximum(counts.n, 1)
+    given = np.isinf(prior.r_n0)  # known from elsewhere
+    r_n0 = np.where(given, 0.0, prior.r_n0)
+    told = met | given | ((r_n0 > 0) & ~unlike)
+    visits = np.where(told, np.maximum(counts.n + r_n0, 1e-300), np.inf)
+    own = counts.R / n
+    mean = np.where(given, prior.r, (counts.R + r_n0 * prior.r) / visits)
+    noise = noise_of(counts, facts.judges)
+    by_next, holds = np.zeros((2, 0)), rewards_hold(counts, prior)
+    if counts.paid.size and not given.any():
+        by_next = paid_by_next(facts, rows, prior, np.stack([own.ravel(), mean.ravel()]))
+        if prior.r_next.size:
+            holds = triples_hold(counts, prior, facts.judges.all)
+    return Rewards(
+        mean=np.stack([own.ravel(), mean.ravel()]),
+        sd=np.sqrt(np.stack([noise / n, np.where(given, 0.0, noise / visits)])).reshape(2, -1),
+        holds=np.where(met & ~given, holds, 1.0).ravel(),
+        free=np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0)).ravel(),
+        by_next=by_next,
+        low=float(facts.frame.reward_range[0]),
+        high=float(facts.frame.reward_range[1]),
+    )
+
+
+def known(rewards: KnownRewards, rows: Rows) -> Rewards:
+    """Rewards that are known beforehand: certain, by pair or by each successor of `rows`."""
+    r, by_next = rewards.r.ravel(), np.zeros((2, 0))
+    if rewards.by_next.size:
+        pair = np.repeat(np.arange(r.size), np.diff(rows.first))
+        parts = (rewards.by_next, rewards.next, rewards.first)
+        listed = sparse.csr_array(parts, shape=(r.size, len(rewards.r)))
+        place = places_of(listed, pair, rows.next)
+        paid = np.where(place >= 0, rewards.by_next[place], r[pair])
+        by_next = np.stack([paid, paid])
+    zero, (low, high) = np.zeros(r.size), rewards.range
+    low, high = min(low, float(r.min())), max(high, float(r.max()))
+    return Rewards(np.stack([r, r]), np.zeros((2, r.size)), zero + 1.0, zero, by_next, low, high)
+
+
+def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:
+    """`rewards_hold` where r(s,a,s') is predicted: each successor that was met has its say.
+
+    A pair that led to the one good state of three paid more than it does on average, and is no
+    exception for that.
+    """
+    paid = rewards_by_triple(counts, N)[0] / N.data
+    pair = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
+    place = places_of(prior.rows(), pair, N.indices)
+    told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
+    pair, paid, visits, said = pair[told], paid[told], N.data[told], prior.r_next[place[told]]
+    noise = prior.r_noise.ravel()[pair]
+    wide = float(np.var(np.append(paid, said))) + noise if paid.size else noise
+    floor = 1e-18 * (1.0 + paid**2 + wide)  # equal but for rounding
+    narrow, off = np.maximum(noise * (1.0 / visits + 1.0), floor), (paid - said) ** 2
+    wide = np.maximum(wide, narrow)
+    each = 0.5 * (np.log(narrow / wide) + off / narrow - off / wide)
+    doubt = np.clip(prior.r_doubt.ravel(), 1e-300, 1.0 - 1e-12)
+    odds = np.log(doubt) - np.log1p(-doubt) + np.bincount(pair, each, doubt.size)
+    return np.asarray(1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))).reshape(counts.n.shape)
+
+
+def noise_of(counts: Counts, judges: Judges) -> Floats:
+    """Variance of a single reward of each pair [S, A], in which that of all counts as one visit.
+
+    Where rewards are kept by next state it is what differs given the next state: all else is the
+    dynamics'.
+    """
+    N, n = judges.all, np.maximum(counts.n, 1)
+    scatter, more = np.maximum(counts.R2 - counts.R**2 / n, 0.0), np.maximum(counts.n - 1.0, 0.0)
+    paid, paid2 = rewards_by_triple(counts, N)
+    if paid is not None:
+        pair = np.repeat(np.arange(n.size), np.diff(N.indptr))
+        each = np.maximum(paid2 - paid**2 / N.data, 0.0)
+        scatter = np.bincount(pair, each, n.size).reshape(n.shape)
+        more = np.bincount(pair, N.data - 1.0, n.size).reshape(n.shape)
+    scatter[scatter <= ROUNDING * counts.R2] = 0.0
+    pooled = float(scatter.sum() / max(more.sum(), 1.0))
+    return np.asarray((scatter + pooled) / (more + 1.0))
+
+
+def paid_by_next(facts: Facts, rows: Rows, prior: Prior, mean: Floats) -> Floats:
+    """What each successor of `rows` pays, [2, nnz]: as met, as predicted, else the pair's mean.
+
+    `mean` [2, S*A] is that of each pair if its prediction does not hold, and if it does.
+    """
+    N = facts.judges.all
+    pair = np.repeat(np.arange(rows.first.size - 1), np.diff(rows.first))
+    found = mean[:, pair]
+    if prior.r_next.size:
+        place = places_of(prior.rows(), pair, rows.next)
+        told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
+        found[1, told] = prior.r_next[place[told]]
+    place = places_of(N, pair, rows.next)
+    paid = rewards_by_triple(facts.belief.counts, N)[0] / N.data
+    found[:, place >= 0] = paid[place[place >= 0]]
+    return found
+
+
+def places_of(rows: sparse.csr_array, pair: Ints, t: Ints) -> Ints:
+    """Where the entries (pair, t) stand among those of CSR rows in order; -1: nowhere."""
+    S = rows.shape[1]
+    keys = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr)) * S + rows.indices
+    wanted = pair * S + t
+    place = np.searchsorted(keys, wanted)
+    there = np.append(keys, -1)[place] == wanted
+    return np.where(there, place, -1)

@@ -1,0 +1,144 @@
+"""Slow, literal twins of the compiled parts of certificates, and beliefs made by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from scipy import sparse
+
+import gim
+from gim.inference.belief import belief_of
+from gim.inference.certificate.draws import REST, TINY
+from gim.inference.prior import no_prior, prior_of, with_judges
+from gim.jit import plain
+from gim.model.counts import new_counts
+from gim.sampling import gamma
+
+draw_gamma = plain(gamma)
+
+
+def row(rows, i, n0, S, rng):
+    """Draw p(.|s,a) of pair i, in the order in which the compiled version draws.
+
+    As p [S], and as a list of (share, place among all successors that were met or are predicted).
+    """
+    held = rng.random() < rows.holds[i]
+    weights = []
+    for j in range(rows.first[i], rows.first[i + 1]):
+        alpha = rows.n[j] + (n0 * (1 - rows.leak[i]) * rows.q[j] if held else 0.0)
+        if alpha > 0:
+            weights.append((rows.next[j], max(TINY, draw_gamma(alpha, rng)), j))
+    free = n0 * rows.leak[i] if held else rows.c
+    if free > 0 or not weights:
+        for k in range(min(REST, S)):
+            t = k if S <= REST else int(rng.random() * S)
+            weight = max(TINY, draw_gamma(free / min(REST, S), rng)) if free else 1.0
+            weights.append((t, weight, None))
+    total = math.fsum(w for _, w, _ in weights)
+    p = np.zeros(S)
+    for t, w, _ in weights:
+        p[t] += w / total
+    return p, [(w / total, j) for _, w, j in weights]
+
+
+def models(rows, rewards, playable, end, rng):
+    """Draw whole models, as (P [S, A, S], r as drawn [S, A], states that end [S])."""
+    S, A = playable.shape
+    for m in range(len(rows.n0)):
+        P, r, over = np.zeros((S, A, S)), np.zeros((S, A)), np.zeros(S, bool)
+        luck = rng.random()
+        for s in range(S):
+            over[s] = end[s] > 0 and rng.random() < end[s]
+            for a in range(A):
+                if not playable[s, a] or over[s]:
+                    P[s, a, s] = 1.0
+                    continue
+                i = s * A + a
+                P[s, a], parts = row(rows, i, rows.n0[m, i], S, rng)
+                r[s, a] = reward(rewards, i, luck, parts, rng)
+        yield P, r, over
+
+
+def reward(rewards, i, luck, parts, rng):
+    """Draw r(s,a) of pair i, whose row has these parts."""
+    if rewards.free[i] == 1:
+        return rewards.low + (rewards.high - rewards.low) * luck
+    if rewards.free[i] > 0 and rng.random() < rewards.free[i]:
+        return rewards.low + (rewards.high - rewards.low) * rng.random()
+    held = int(rewards.holds[i] >= 1 or rng.random() < rewards.holds[i])
+    mean = rewards.mean[held, i]
+    if rewards.by_next.size:
+        mean = sum(p * (mean if j is None else rewards.by_next[held, j]) for p, j in parts)
+    return mean + rewards.sd[held, i] * rng.standard_normal()
+
+
+def returns(rows, rewards, playable, end, policy, start, steps, discount, rng):
+    """What is earned in each model, by planning and evaluating it as an MDP, [models, 3]."""
+    found = []
+    for P, r, over in models(rows, rewards, playable, end, rng):
+        within = np.clip(r, rewards.low, rewards.high) * playable * ~over[:, None]
+        mdps = [
+            gim.TabularMDP(P, each * ~over[:, None], start=start, horizon=steps)
+            for each in (within, r)
+        ]
+        pi = policy if len(policy) == steps else policy[0]
+        earned = [start @ gim.planning.evaluate(mdp, pi, steps, discount)[0] for mdp in mdps]
+        best = gim.plan(mdps[0].with_(available=playable), discount, steps).v[0]
+        found.append([start @ best, *earned])
+    return np.array(found)
+
+
+def believed(N, n0=0.0, q=None, held=None, rewards=None):
+    """A belief with these counts [S, A, S], every met pair a judge that was predicted as `held`."""
+    S, A, _ = N.shape
+    counts = new_counts(S, A)
+    counts.n[:], counts.next[:] = N.sum(axis=2), N.ravel()
+    r = np.zeros((S, A)) if rewards is None else rewards
+    counts.R[:], counts.R2[:] = counts.n * r, counts.n * r**2
+    prior = no_prior(S, A)
+    if q is not None:
+        prior = prior_of(q, np.full((S, A), float(n0)), doubt=np.full((S, A), 0.01))
+        pairs = np.flatnonzero(counts.n)
+        rows = (q if held is None else held).reshape(S * A, S)[pairs]
+        prior = with_judges(prior, pairs, sparse.csr_array(rows))
+    return belief_of(counts, np.zeros(S, bool), prior)
+
+
+def enclosed(counts, N, frame, policy, share, within):
+    """Interval iteration of the guaranteed kind, pair by pair; `within` bounds the rewards."""
+    S, A = counts.n.shape
+    H = len(policy)
+    low, high = within
+    least, most = np.zeros((H + 1, S)), np.zeros((H + 1, S))
+    for h in reversed(range(H)):
+        u, w = most[h + 1], least[h + 1]
+        for s in range(S):
+            if frame.terminal[s]:
+                continue
+            ups = []
+            for a in range(A):
+                n = counts.n[s, a]
+                up, down = u.max(), w.min()
+                if n > 0:
+                    p = N[s, a] / n
+                    L = math.log(12 * S * A * H * n * (n + 1) / (1 - share))
+                    e = min(2.0, math.sqrt(2 * (S * math.log(2) + L) / n))
+                    sd = math.sqrt(max(p @ u**2 - (p @ u) ** 2, 0.0))
+                    sd += math.sqrt(p @ (u - w) ** 2)
+                    b = math.inf
+                    if n > 1:
+                        b = sd * math.sqrt(2 * L / (n - 1))
+                        b += 7 * (u.max() - w.min()) * L / (3 * (n - 1))
+                    up = min(up, p @ u + min(b, e * np.ptp(u) / 2))
+                    down = max(down, p @ w - b - e * (u - w).max() / 2, p @ w - e * np.ptp(w) / 2)
+                if frame.available[s, a]:
+                    ups.append(high[s, a] + up)
+                if a == policy[h, s]:
+                    least[h, s] = low[s, a] + down
+            largest, smallest = frame.reward_range[1], frame.reward_range[0]
+            most[h, s] = min(max(ups), (H - h) * max(largest, 0.0))
+            least[h, s] = max(least[h, s], (H - h) * min(smallest, 0.0))
+            if not counts.n[s].any():
+                most[h, s], least[h, s] = max(most[h, s], 0.0), min(least[h, s], 0.0)
+    return least, most
