@@ -9,6 +9,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.agents.factored import estimated
 from gim.agents.factored_rmax import FactoredRMax, true_parents
 from gim.agents.factors import MOST, Guess, new_factors
 from gim.agents.met_rmax import MetRMax
@@ -214,6 +215,17 @@ def test_values_of_mormax_fall_only():
         assert (run.memory.q <= q + 1e-9)[mdp.available].all()
         renewed += int((run.memory.model_to != to).any(axis=2)[had].sum())
     assert renewed >= 1  # a pair has learned anew
+
+
+def test_no_guess_makes_an_end_of_a_state_that_is_lived_in():
+    """Early on guesses may say so: of where episodes start (0), and of where one acted (1)."""
+    mdp = gim.make("riverswim", length=4).with_(start=0)
+    run = prepare(MetRMax(), mdp, 1, 0)
+    run.memory.belief.counts.n[1, 0] = 1
+    rows, r = mdp.rows(), mdp.rewards
+    model = estimated(rows, r, np.array([True, True, True, False]), run.memory, run.task)
+    assert model.terminal.tolist() == [False, False, True, False]
+    assert np.allclose(model.to_dense().transitions[[0, 1, 3]], mdp.transitions[[0, 1, 3]])
 
 
 # -- refusals

@@ -187,7 +187,14 @@ def with_heaven(
 def estimated(
     rows: Any, r: NDArray[np.float64], ends: NDArray[np.bool_], memory: Any, task: Task
 ) -> LearnedModel:
-    """A model from rows [S*A, S] that need not sum to 1; an empty one stays, and pays the least."""
+    """A model from rows [S*A, S] that need not sum to 1; an empty one stays, and pays the least.
+
+    A state in which an action was taken, or an episode may start, is no end, whatever is predicted.
+    """
+    lived_in = memory.belief.counts.n.any(axis=1)
+    if task.truth is not None:
+        lived_in |= task.truth.start > 0
+    ends = ends & (memory.belief.terminal | ~lived_in)
     mass = np.asarray(rows.sum(axis=1)).reshape(task.S, task.A)
     told = (mass > 0) & task.available & ~ends[:, None]
     scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=told)
