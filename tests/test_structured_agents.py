@@ -228,6 +228,20 @@ def test_no_guess_makes_an_end_of_a_state_that_is_lived_in():
     assert np.allclose(model.to_dense().transitions[[0, 1, 3]], mdp.transitions[[0, 1, 3]])
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_rewards_that_are_given_to_the_run_are_planned_with(name):
+    """Not those of the world: here only the left bank pays."""
+    mdp = gim.make("riverswim")
+    table = np.zeros((mdp.S, mdp.A))
+    table[0] = 1.0
+    run = gim.run(f"{name}:m=10", mdp, 300, seed=1, rewards=table)
+    assert np.allclose(run.model.rewards[run.model.supported], table[run.model.supported])
+    left = mdp.with_(rewards=table)
+    assert left.policy_return(run.policy) >= 0.97 * left.optimal_return()
+    mine = gim.run(f"{name}:m=10", mdp, 300, seed=1)
+    assert left.policy_return(mine.policy) < 0.5 * left.optimal_return()
+
+
 # -- refusals
 
 

@@ -29,6 +29,7 @@ from gim.inference.belief import Belief, new_belief, observe, with_loops, with_r
 from gim.jit import hot
 from gim.model.counts import new_known
 from gim.model.dynamics import learned
+from gim.model.known_rewards import payments
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, largest_reward, reward_range
 from gim.planners import Model
@@ -136,7 +137,7 @@ class Factored:
         data, column, first = predicted(memory.factors, task.available, terminal, into, any_guess)
         rows = sparse.csr_array((data, column, first), shape=(task.S * task.A, task.S))
         rows.sort_indices()
-        return rows, r, unknown, ends
+        return rows, known_payments(memory.belief, rows, r), unknown, ends
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
@@ -155,6 +156,17 @@ class Factored:
         rows, r, unknown, ends = self._predicted(memory, task, any_guess=True)
         mass = 1.0 - unknown if self.rewards == "learn" else np.ones_like(unknown)
         return estimated(rows, r / np.where(mass > 0, mass, 1.0), ends, memory, task)
+
+
+def known_payments(
+    belief: Belief, rows: sparse.csr_array, r: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """What rows [S*A, S] pay by rewards that were given to the run; `r` [S, A] where none were."""
+    if not belief.rewards.given:
+        return r
+    mass = np.asarray(rows.sum(axis=1)).reshape(r.shape)
+    csr = (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64))
+    return np.where(mass > 0, payments(belief.rewards, csr, mass)[0], 0.0)
 
 
 def with_heaven(

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.agents.factored import with_heaven
+from gim.agents.factored import known_payments, with_heaven
 from gim.inference.base import inferences
 from gim.inference.belief import (
     Belief,
@@ -186,6 +186,8 @@ class MORMax(Agent, name="mormax"):
             rows = rows + (P if sparse.issparse(P) else sparse.csr_array(P.reshape(S * A, S)))
             told, r = told | guessed, np.where(guessed, mean_rewards(seen, r_max), r)
         unknown = np.where(told, 0.0, 1.0)
+        rows.sort_indices()
+        r = known_payments(memory.belief, rows, r)
         model: Model = with_heaven(rows, r, unknown, memory.belief.terminal, task, r_max, True)
         return backward_induction(model)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.agents.factored import estimated, with_heaven
+from gim.agents.factored import estimated, known_payments, with_heaven
 from gim.agents.factors import variables_of
 from gim.inference.belief import Belief, new_belief, observe, with_room
 from gim.jit import hot
@@ -146,7 +146,9 @@ class RelocatableRMax(Agent, name="relocatable_rmax"):
         if self.rewards == "known" and task.truth is not None:
             r, ends = task.truth.rewards.copy(), task.truth.terminal.copy()
         total = np.bincount(pair, n, S * A)
-        return sparse.csr_array((n / total[pair], (pair, to)), shape=(S * A, S)), r, ends
+        rows = sparse.csr_array((n / total[pair], (pair, to)), shape=(S * A, S))
+        rows.sort_indices()
+        return rows, known_payments(memory.belief, rows, r), ends
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""
