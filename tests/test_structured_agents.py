@@ -234,11 +234,11 @@ def test_rewards_that_are_given_to_the_run_are_planned_with(name):
     mdp = gim.make("riverswim")
     table = np.zeros((mdp.S, mdp.A))
     table[0] = 1.0
-    run = gim.run(f"{name}:m=10", mdp, 300, seed=1, rewards=table)
+    run = gim.run(f"{name}:m=20", mdp, 300, seed=1, rewards=table)
     assert np.allclose(run.model.rewards[run.model.supported], table[run.model.supported])
     left = mdp.with_(rewards=table)
     assert left.policy_return(run.policy) >= 0.97 * left.optimal_return()
-    mine = gim.run(f"{name}:m=10", mdp, 300, seed=1)
+    mine = gim.run(f"{name}:m=20", mdp, 300, seed=1)
     assert left.policy_return(mine.policy) < 0.5 * left.optimal_return()
 
 
