@@ -38,7 +38,7 @@ LEVELS = [
     ["deploy", "envs", "gymnasium_task", "inference", "loop"],
     ["agents", "logs", "rewards_given", "runs"],
     ["loading"],
-    ["worlds"],
+    ["priors_given", "worlds"],
     ["run"],
     [SELF, "plot"],
     ["experiments"],
