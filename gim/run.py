@@ -23,6 +23,7 @@ from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.priors_given import priors_given
 from gim.reports import Callback
 from gim.rewards_given import rewards_given
 from gim.runs import Run, Runs
@@ -46,7 +47,7 @@ def run(
     *,
     seeds: None = ...,
     horizon: int | None = ...,
-    prior: LearnedModel | None = ...,
+    prior: Any = ...,
     rewards: Any = ...,
 ) -> Run: ...
 @overload
@@ -60,7 +61,7 @@ def run(
     *,
     seeds: Iterable[int],
     horizon: int | None = ...,
-    prior: LearnedModel | None = ...,
+    prior: Any = ...,
     rewards: Any = ...,
 ) -> Runs: ...
 @overload
@@ -77,7 +78,7 @@ def run(
     *,
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
-    prior: LearnedModel | None = None,
+    prior: Any = None,
     rewards: Any = "learn",
 ) -> Run | Runs:
     """Let an agent learn in a world.
@@ -93,8 +94,10 @@ def run(
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own, or a longer one.
-        prior: a model learned in another run, from which a model-based agent starts; with
-            `infer=gim.Analogy()` it is first judged by what is met here.
+        prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
+            a file of either, or a list of them. With `infer=gim.Analogy()`, as the default learner
+            has, it is first judged by what is met here, and may come from a world of another size
+            with the same variables.
         rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
             "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
             (s, a, s'), by label where there are labels. For every agent that learns a model.
@@ -131,7 +134,7 @@ def prepare(
     episodes: int,
     seed: int = 0,
     horizon: int | None = None,
-    prior: LearnedModel | None = None,
+    prior: Any = None,
     rewards: Any = "learn",
     *,
     stepwise: bool = False,
@@ -152,13 +155,7 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
-    if prior is not None:
-        if (prior.S, prior.A) != (task.S, task.A):
-            raise ValueError(
-                f"the prior has {prior.S} states and {prior.A} actions, the world {task.S} and "
-                f"{task.A}: they must agree"
-            )
-        task = replace(task, prior=prior)
+    task = replace(task, priors=priors_given(prior, agent, task))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)
@@ -180,7 +177,10 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         limit = {"max_episode_steps": meta["horizon"]}
         world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
-    prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
+    prior = [
+        LearnedModel.unpack(_part(arrays, f"prior{k}."), each)
+        for k, each in enumerate(meta["priors"])
+    ]
     known = KnownRewards(**_part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved

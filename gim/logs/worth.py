@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.logs.safe.base import Case, Floats, under
-from gim.planning.evaluation import solve_linear
+from gim.planning.linear import solve_linear
 
 
 def values_of(case: Case, policy: NDArray[Any]) -> Floats:

@@ -201,8 +201,7 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
             `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
         share: the probability with which statements on returns hold, and the share of inferred
             pairs for which bounds on their errors do.
-        kind: "credible", from models drawn from what is believed, or "guaranteed", from
-            inequalities.
+        kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
 
     Example:
         >>> import gim
@@ -246,7 +245,7 @@ def _assumed(run: Any, facts: Facts) -> tuple[str, ...]:
     agent, (low, high) = getattr(run, "agent", None), facts.frame.reward_range
     if run.task.reward_range is None and None in _limits(run):
         found += (f"no pair pays less than {_figure(low)} or more than {_figure(high)}",)
-    if run.task.prior is not None and not getattr(getattr(agent, "infer", None), "reuses", False):
+    if run.task.priors and not getattr(getattr(agent, "infer", None), "reuses", False):
         found += ("the visits of the prior were made in this very world",)
     return found
 
