@@ -201,8 +201,7 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
             `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
         share: the probability with which statements on returns hold, and the share of inferred
             pairs for which bounds on their errors do.
-        kind: "credible", from models drawn from what is believed, or "guaranteed", from
-            inequalities.
+        kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
 
     Example:
         >>> import gim
