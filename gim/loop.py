@@ -7,17 +7,17 @@ run on ``mdp`` and a run on ``mdp.to_gymnasium()`` agree bit for bit.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent
-from gim.jit import bind
+from gim.agent import GROW, THINK, Agent
+from gim.jit import bind, checked
 from gim.mdp import TabularMDP
-from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
+from gim.sampling import CUT, GO_ON, TERMINATED, begin, exists, step
 from gim.spaces import numbering_of
 
 
@@ -68,14 +68,27 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     raise NotImplementedError
 
 
+NO_ACTION = -(1 << 62)  # what both loops yield for an action that the state does not have
+
+
 def interact(
     world: Any, memory: Any, clock: Any, returns: Any, world_rng: Any, agent_rng: Any, budget: Any
 ) -> Iterator[int]:
-    """Play until the agent wakes, the budget [1] of steps is spent or the last episode is over.
+    """Play until the agent wakes, the budget of steps is spent or the last episode is over.
 
     A generator: each `next` plays on. To enter a compiled function, its arguments must be taken
     apart, which costs 20 microseconds here (most of it for the random streams); to resume costs 1.
     A negative budget ends it; compiled, it would otherwise never let go of its arguments.
+
+    An action that the state does not have is not played: it is left in `budget`, and NO_ACTION
+    yielded. Its row has no successor, so that this costs two comparisons a step.
+
+    Args:
+        world: `gim.sampling.AliasTables`.
+        memory, clock: those of the agent and of the run.
+        returns: [episodes].
+        world_rng, agent_rng: their streams.
+        budget: [2] steps to play; an action that was refused.
     """
     while budget[0] >= 0:
         episode, h, s, steps = clock.now[0], clock.now[1], clock.now[2], clock.now[3]
@@ -87,6 +100,10 @@ def interact(
                 s = begin(world, world_rng)
                 total = 0.0
             a = act(memory, s, h, agent_rng)
+            if not exists(world, s, a):
+                budget[1] = a
+                wake = NO_ACTION
+                break
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
@@ -105,7 +122,7 @@ def interact(
         yield wake
 
 
-OVER, WOKEN, NO_ACTION = -1, -1, -100  # what `converse` yields besides actions
+OVER, WOKEN = -1, -1  # what `converse` yields besides actions
 
 
 def converse(
@@ -115,18 +132,19 @@ def converse(
 
     A generator for the reason that `interact` is one. It yields an action, from 0 on, and goes on
     when the state and the end that followed stand in `news` and the reward in `paid`; or it yields
-    OVER after the last step of an episode, WOKEN less what `learn` has asked for, and NO_ACTION for
-    an action out of range. A negative state ends it.
+    OVER after the last step of an episode, WOKEN less what `learn` has asked for (left in `news`),
+    and NO_ACTION for an action out of range (left there, too). A negative state ends it.
 
     Args:
         memory, clock, returns: as in `interact`.
-        news: [3] next state, end, and the number of actions.
+        news: [3] next state; end, or what is left for the caller; the number of actions.
         paid: [1] reward.
         agent_rng: the agent's stream.
     """
     while news[0] >= 0:
         h, s = clock.now[1], clock.now[2]
         a = act(memory, s, h, agent_rng)
+        news[1] = a
         yield a if 0 <= a < news[2] else NO_ACTION
         t, end, r = news[0], news[1], paid[0]
         if t < 0:
@@ -140,7 +158,8 @@ def converse(
             returns[clock.now[0]] = clock.total[0]
             clock.now[0], clock.now[1] = clock.now[0] + 1, 0
         if wake != 0:
-            yield WOKEN - wake
+            news[1] = wake
+            yield WOKEN - abs(wake)
         elif end != GO_ON:
             yield OVER
 
@@ -150,13 +169,21 @@ def _bound(template: Callable[..., Any], act: Any, learn: Any, label: str) -> Ca
     return bind(template, label, act=act, learn=learn)
 
 
+_checked = cache(checked)
+
+
 class _Driver:
     """What both loops share: a compiled generator that plays on as long as it may."""
 
+    _on: tuple[Any, ...] = (None, None, None)  # what is being played on
+    _playing: Iterator[int] = iter(())
+
     def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
         self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
-        self._on: tuple[Any, ...] = (None, None, None)  # what is being played on
-        self._playing: Iterator[int] = iter(())
+
+    def check_indices(self) -> None:
+        """Play on with a loop in which no index leads outside an array; see `gim.jit.checked`."""
+        self.play = _checked(self.play)
 
     def _player(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         """The generator for these; a new one where they are not those of the last call."""
@@ -180,7 +207,8 @@ class _Driver:
         self._on, self._playing = (None, None, None), iter(())
 
     def __del__(self) -> None:
-        self._leave()
+        if self._on[0] is not None:  # else there is nothing to leave, and maybe no way to
+            self._leave()
 
 
 class Compiled(_Driver):
@@ -189,13 +217,20 @@ class Compiled(_Driver):
     def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
         super().__init__(interact, agent)
         self.world, self.random = mdp.world, random
-        self._budget = np.zeros(1, np.int64)
+        self._budget = np.zeros(2, np.int64)
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play on; see `interact`."""
         playing = self._player(memory, clock, returns)
         self._budget[0] = budget
-        return next(playing)
+        wake = next(playing)
+        if wake == NO_ACTION:
+            A, first = self.world.A, clock.now[STATE] * self.world.A
+            there = [
+                a for a in range(A) if self.world.first[first + a] < self.world.first[first + a + 1]
+            ]
+            raise _no_action(clock.now, self._budget[1], there)
+        return _wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         random = self.random
@@ -268,11 +303,8 @@ class Stepwise(_Driver):
             news[1] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
             a = next(playing)
         if a == NO_ACTION:
-            raise ValueError(
-                f"step {now[STEP]} of episode {now[EPISODE]}: the agent chose an action that does "
-                f"not exist: there are 0 to {self.actions.n - 1}"
-            )
-        return WOKEN - a
+            raise _no_action(now, news[1], range(self.actions.n))
+        return 0 if a == OVER else _wish(int(news[1]))
 
     def _strange(self, now: NDArray[np.int64], observation: Any, reward: Any) -> ValueError:
         where = f"step {now[STEP]} of episode {now[EPISODE]}: the environment"
@@ -302,6 +334,26 @@ class Stepwise(_Driver):
         self.env.reset(seed=self.seed)
         self.seed = None
         self.env.unwrapped.np_random.bit_generator.state = state
+
+
+def _no_action(now: NDArray[np.int64], a: int, there: Sequence[int]) -> ValueError:
+    where = f"step {now[STEP]} of episode {now[EPISODE]}"
+    names = (
+        ", ".join(map(str, there))
+        if len(there) < 10
+        else f"{len(there)} of {there[0]} to {there[-1]}"
+    )
+    return ValueError(
+        f"{where}: the agent chose action {a} in state {now[STATE]}, which does not have it: there "
+        f"are {names}; act must choose among the available ones (task.available)"
+    )
+
+
+def _wish(wake: int) -> int:
+    """What `learn` has asked for, if it is something that can be asked for."""
+    if wake not in (GO_ON, THINK, GROW):
+        raise ValueError(f"the agent's learn returned {wake}: it must be GO_ON, THINK or GROW")
+    return wake
 
 
 def _finite(reward: Any) -> bool:

@@ -15,6 +15,7 @@ from gim import files, planning, validation
 from gim.arguments import whole
 from gim.names import labels_of, plain
 from gim.sampling import AliasTables, make_world
+from gim.sparse_tables import from_parts
 from gim.variables import Variables, variables_of
 
 Floats = NDArray[np.float64]
@@ -267,7 +268,7 @@ class TabularMDP:
             table, _, part = name.partition(".")
             if part == "data":
                 parts = [arrays[f"{table}.{p}"] for p in ("data", "indices", "indptr")]
-                given[table] = sparse.csr_array(tuple(parts), shape=shape)
+                given[table] = from_parts(table, shape, *parts)
             elif part == "codes":
                 given[table] = Variables.unpack(array, meta[table])
             elif not part:

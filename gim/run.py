@@ -22,6 +22,7 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.run_files import check_meta
 from gim.runs import Callback, Run, Runs
 from gim.worlds import World, world_of
 
@@ -157,6 +158,11 @@ def prepare(
 
 def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    check_meta(meta)
+    strange = arrays.keys() - {"returns", "clock", "total"}
+    parts = ("memory.", *(f"{part}." for part in ("world", "prior") if part in meta))
+    if strange := {name for name in strange if not name.startswith(parts)}:
+        raise ValueError(f"the run holds {min(strange)!r}, which no run has")
     agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
         world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
@@ -165,7 +171,10 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         limit = {"max_episode_steps": meta["horizon"]}
-        world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
+        try:
+            world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
+        except Exception as problem:  # foreign code, which may raise anything
+            raise ValueError(f"gymnasium cannot make {name}: {problem}") from None
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved

@@ -18,9 +18,10 @@ from gim.gymnasium_table import unlike_made
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
-from gim.memory import flatten, rebuild
+from gim.memory import flatten, rebuild, trusted
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
+from gim.run_files import check_clock
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -276,10 +277,17 @@ class Run:
         return files.Packed(arrays, meta)
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
-        """Put a packed state into this run, which was made for the same agent and world."""
+        """Put a packed state into this run, which was made for the same agent and world.
+
+        `gim.run_files.check_meta` has seen the meta.
+        """
+        ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
+        check_clock(arrays, self.episodes, self.task, ends)
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         self.memory = rebuild(self.memory, saved)
+        if not trusted(self.memory):
+            self._driver.check_indices()
         self._returns[: arrays["returns"].size] = arrays["returns"]
         self.clock.now[:], self.clock.total[:] = arrays["clock"], arrays["total"]
         for name in RECORD:

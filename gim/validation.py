@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.arguments import as_whole
+from gim.sparse_tables import own_csr
 
 SUM_TOLERANCE = 1e-6  # rows of float32 tables pass, forgotten successors do not
 
@@ -33,7 +34,7 @@ def transitions_of(given: Any, axes: str) -> tuple[Table, int, int]:
                 f"sparse transitions have shape {given.shape}: they need S*A rows and S columns, "
                 "the row of the pair (s, a) is s*A + a"
             )
-        return _canonical(given), S, rows // S
+        return _canonical("transitions", given), S, rows // S
     table = _numbers("transitions", given)
     if table.ndim != 3 or 0 in table.shape:
         raise ValueError(
@@ -55,7 +56,7 @@ def rewards_of(given: Any, axes: str, S: int, A: int) -> tuple[Floats | None, Ta
     if sparse.issparse(given):
         if given.shape != (S * A, S):
             raise ValueError(f"sparse rewards have shape {given.shape}, not {(S * A, S)}")
-        return None, _canonical(given)
+        return None, _canonical("rewards", given)
     table = _numbers("rewards", given)
     if table.shape == (S, A):
         return table, None
@@ -220,16 +221,20 @@ def _numbers(name: str, given: Any) -> Floats:
 
 def _interleave(matrices: Sequence[Any]) -> Any:
     """A sparse matrices [S, S], one per action, to rows s*A + a."""
-    S, A = matrices[0].shape[0], len(matrices)
+    tables = [own_csr(f"transitions[{a}]", m) for a, m in enumerate(matrices)]
+    S, A = tables[0].shape[0], len(tables)
+    for a, table in enumerate(tables):
+        if table.shape != (S, S):
+            raise ValueError(f"transitions[{a}] has shape {table.shape}, not {(S, S)}")
     order = np.arange(A * S).reshape(A, S).T.ravel()
-    return sparse.csr_array(sparse.vstack([sparse.csr_array(m) for m in matrices]))[order]
+    return sparse.csr_array(sparse.vstack(tables))[order]
 
 
-def _canonical(given: Any) -> Any:
-    table = sparse.csr_array(given, dtype=np.float64, copy=True)
+def _canonical(name: str, given: Any) -> Any:
+    """A copy as CSR: entries checked, in order, none twice (those are added up), none 0."""
+    table = own_csr(name, given)
     table.sum_duplicates()
     table.eliminate_zeros()
-    table.sort_indices()
     return table
 
 

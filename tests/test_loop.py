@@ -332,7 +332,7 @@ def test_an_action_that_does_not_exist_is_named():
     run = prepare(gim.Random(), Odd(), 3, horizon=5)
     run._driver.play = bind(converse, "out of range", act=_act_out_of_range, learn=gim.Random.learn)
     with pytest.raises(
-        ValueError, match="step 0 of episode 0: the agent chose an action that does"
+        ValueError, match="step 0 of episode 0: the agent chose action 7 in state 0"
     ):
         run.go()
 

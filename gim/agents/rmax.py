@@ -33,6 +33,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import hot
+from gim.memory import SAME, Limits, actions
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
@@ -49,6 +50,10 @@ class Memory(NamedTuple):
     calls_for_plan: NDArray[np.int64]  # [1] the news that call for a new plan
     stale: NDArray[np.bool_]  # [1] whether they came
     policy: NDArray[np.int64]  # [H, S] for known states
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"calls_for_plan": SAME, "policy": actions(self.known.mask)}
 
 
 @hot

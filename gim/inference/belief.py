@@ -18,6 +18,7 @@ from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_prior, no_prior
 from gim.jit import hot
+from gim.memory import LARGE, VISITS, Limits
 from gim.model.counts import (
     Counts,
     count,
@@ -46,6 +47,10 @@ class Belief(NamedTuple):
     def evidence(self) -> Evidence:
         """Counts and prior together; see `gim.inference.evidence`."""
         return evidence(self.counts, self.prior, self.terminal)
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"visits": VISITS, "infer_at": LARGE}
 
 
 def new_belief(task: Task, infer: Any) -> Belief:

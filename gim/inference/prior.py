@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.memory import COUNT, Limit, Limits
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -44,6 +46,21 @@ class Prior(NamedTuple):
         """The predictions as CSR of S*A rows, sharing memory."""
         S, A = self.n0.shape
         return sparse.csr_array((self.q, self.next, self.first), shape=(S * A, S))
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        grown, S = Limit(grows=True), len(self.n0)
+        rows = {"q": grown, "next": Limit(0, S - 1, grows=True), "r_next": grown}
+        return rows | {"first": Limit(0, COUNT)}
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        try:
+            if self.n0.size:
+                check_prior(self, *self.n0.shape)
+        except ValueError as problem:
+            return str(problem)
+        return "" if self.n0.size or not self.next.size else "a prior where nothing is inferred"
 
 
 def no_prior(S: int, A: int) -> Prior:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.jit import entry, hot, rare
+from gim.memory import COUNT, SAME, VISITS, Limit, Limits
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
 LARGE, CROWDED = 1 << 18, 16  # `compact` makes CSR of so many entries if 1 in 16 is not 0
@@ -37,6 +38,27 @@ class Counts(NamedTuple):
     paid: NDArray[np.float64]  # like `next`: sum of rewards by triple; [0] if nobody asks for it
     paid2: NDArray[np.float64]  # sum of squared rewards likewise
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A = self.n.shape
+        any_size = self.keys.size > 0
+        return {
+            "n": VISITS,
+            "next": Limit(0, COUNT, grows=any_size),
+            "keys": Limit(FREE, S * A * S - 1, grows=any_size),
+            "taken": VISITS,
+            "paid": Limit(grows=any_size),
+            "paid2": Limit(grows=any_size),
+        }
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        if self.keys.size and (problem := table_fault(self)):
+            return problem
+        n = np.asarray(transitions(self).sum(axis=-1)).ravel()
+        off = np.abs(n - self.n.ravel()) > 1e-6 * np.maximum(1.0, n)
+        return "next does not add up to n" if off.any() else ""
+
 
 class Known(NamedTuple):
     """The known-ness mask P^K (n >= m) and the rho-known states."""
@@ -50,6 +72,12 @@ class Known(NamedTuple):
     terminal: NDArray[np.bool_]  # [S] entered as terminal; nothing is left to learn there
     pairs: NDArray[np.int64]  # [1] known pairs in all, sum(P^K)
     goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A = self.mask.shape
+        same = dict.fromkeys(("m", "available", "needed", "goal"), SAME)
+        return same | {"actions": Limit(0, A), "pairs": Limit(0, S * A)}
 
 
 def new_counts(S: int, A: int, by_triple: bool = False) -> Counts:
@@ -158,6 +186,28 @@ def seen(counts: Any, s: int, a: int, t: int) -> float:
         return counts.next[key]
     place = find(counts.keys, key)
     return counts.next[place] if counts.keys[place] == key else 0.0
+
+
+def table_fault(counts: Counts) -> str:
+    """What is wrong with the hash table of counts that come from a file, or nothing."""
+    keys, size = counts.keys, counts.keys.size
+    used = keys[keys != FREE]
+    if size & (size - 1) or any(part.size not in (0, size) for part in (counts.paid, counts.paid2)):
+        return "keys, next and paid are not of one size, a power of 2"
+    if counts.next.size != size or counts.taken[0] != used.size or 2 * used.size > size:
+        return f"{counts.taken[0]} keys are said to be taken of {size}"
+    if np.unique(used).size < used.size or misplaced(keys):
+        return "keys are not where they are looked for"
+    return ""
+
+
+@entry
+def misplaced(keys: Any) -> bool:
+    """Whether some key would not be found."""
+    for place in range(keys.size):
+        if keys[place] != FREE and find(keys, keys[place]) != place:
+            return True
+    return False
 
 
 def grown(counts: Counts) -> Counts:
