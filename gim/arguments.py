@@ -24,7 +24,9 @@ def whole(name: str, value: Any, low: int | None = None, high: int | None = None
     number = as_whole(value)
     if number is not None and (low is None or low <= number) and (high is None or number <= high):
         return number
-    raise ValueError(f"{name} = {value!r}: give a whole number{_limits(low, high)}")
+    many = isinstance(value, int) and value.bit_length() > 200
+    shown = "a number of many digits" if many else repr(value)
+    raise ValueError(f"{name} = {shown}: give a whole number{_limits(low, high)}")
 
 
 def as_whole(value: Any) -> int | None:

@@ -206,6 +206,14 @@ class _Driver:
             pass
         self._on, self._playing = (None, None, None), iter(())
 
+    def _outside(self, now: NDArray[np.int64]) -> ValueError:
+        """What to raise after an IndexError; a compiled generator must not be entered again."""
+        self._on, self._playing = (None, None, None), iter(())
+        return ValueError(
+            f"step {now[STEP]} of episode {now[EPISODE]}, or soon after: act or learn reads or "
+            "writes outside an array of the memory"
+        )
+
     def __del__(self) -> None:
         if self._on[0] is not None:  # else there is nothing to leave, and maybe no way to
             self._leave()
@@ -223,7 +231,10 @@ class Compiled(_Driver):
         """Play on; see `interact`."""
         playing = self._player(memory, clock, returns)
         self._budget[0] = budget
-        wake = next(playing)
+        try:
+            wake = next(playing)
+        except IndexError:
+            raise self._outside(clock.now) from None
         if wake == NO_ACTION:
             A, first = self.world.A, clock.now[STATE] * self.world.A
             there = [
@@ -292,7 +303,7 @@ class Stepwise(_Driver):
         """Play until the agent wakes or the episode is over: the loop that every step pays for."""
         step, decode, encode = self.env.step, self.actions.decode, self.states.encode
         news, paid, left = self._news, self._paid, self.H - int(now[STEP])
-        a = next(playing)
+        a = self._next(playing, now)
         while a >= 0:
             observation, r, terminated, truncated, _ = step(decode(a))
             left -= 1
@@ -301,10 +312,16 @@ class Stepwise(_Driver):
                 raise self._strange(now, observation, r)
             news[0], paid[0] = t, r
             news[1] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
-            a = next(playing)
+            a = self._next(playing, now)
         if a == NO_ACTION:
             raise _no_action(now, news[1], range(self.actions.n))
         return 0 if a == OVER else _wish(int(news[1]))
+
+    def _next(self, playing: Iterator[int], now: NDArray[np.int64]) -> int:
+        try:
+            return next(playing)
+        except IndexError:
+            raise self._outside(now) from None
 
     def _strange(self, now: NDArray[np.int64], observation: Any, reward: Any) -> ValueError:
         where = f"step {now[STEP]} of episode {now[EPISODE]}: the environment"

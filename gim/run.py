@@ -18,6 +18,7 @@ from gim.arguments import whole
 from gim.deploy import Built
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
+from gim.limits import INT, SEED, check_steps
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
@@ -130,13 +131,14 @@ def prepare(
 
     With `stepwise` an environment is stepped through even if it shows its table.
     """
-    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
-    horizon = None if horizon is None else whole("horizon", horizon, 1)
+    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0, SEED)
+    horizon = None if horizon is None else whole("horizon", horizon, 1, INT)
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         world = world.with_(horizon=horizon)
     told = world if isinstance(world, TabularMDP) else told_by(world, horizon)
     mdp = told if isinstance(told, TabularMDP) else None
     task = task_of(told) if isinstance(told, TabularMDP) else told
+    check_steps(episodes, task.H)
     foreign = not isinstance(world, TabularMDP)
     from_table = foreign and mdp is not None and not stepwise and shows_all(world)
     env = world

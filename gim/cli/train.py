@@ -22,6 +22,7 @@ from gim import files
 from gim.agent import agents
 from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
+from gim.limits import check_trials
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.policy import Policy
@@ -77,6 +78,7 @@ def run(args: argparse.Namespace) -> int:
         return _one(run, args.save, args.save_policy)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
+    check_trials(args.seeds)
     seeds = range(args.seed, args.seed + args.seeds)
     return _many([partial(prepare, agent, world, args.episodes, s, args.horizon) for s in seeds])
 

@@ -52,6 +52,15 @@ class Belief(NamedTuple):
         """See `gim.memory`."""
         return {"visits": VISITS, "infer_at": LARGE}
 
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        try:
+            if any(part.size for part in self.prior):
+                check_prior(self.prior, *self.counts.n.shape)
+        except ValueError as problem:
+            return str(problem)
+        return ""
+
 
 def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.memory import COUNT, Limit, Limits
+from gim.memory import Limit, Limits
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -48,19 +48,8 @@ class Prior(NamedTuple):
         return sparse.csr_array((self.q, self.next, self.first), shape=(S * A, S))
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
-        grown, S = Limit(grows=True), len(self.n0)
-        rows = {"q": grown, "next": Limit(0, S - 1, grows=True), "r_next": grown}
-        return rows | {"first": Limit(0, COUNT)}
-
-    def fault(self) -> str:
-        """What no run leaves behind; see `gim.memory`."""
-        try:
-            if self.n0.size:
-                check_prior(self, *self.n0.shape)
-        except ValueError as problem:
-            return str(problem)
-        return "" if self.n0.size or not self.next.size else "a prior where nothing is inferred"
+        """See `gim.memory`; what was inferred is checked as a whole, by the belief."""
+        return dict.fromkeys(self._fields, Limit(grows=True))
 
 
 def no_prior(S: int, A: int) -> Prior:

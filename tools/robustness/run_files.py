@@ -7,6 +7,7 @@ one sentence, or do no harm: no index outside an array, no exception but a Value
 from __future__ import annotations
 
 import copy
+import warnings
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -72,7 +73,7 @@ def mutated(array: NDArray[Any], rng: np.random.Generator) -> Iterator[tuple[str
     yield "empty", np.zeros(0, array.dtype)
     yield "one longer", np.append(array.ravel(), array.ravel()[:1])
     yield "one axis more", array[None]
-    yield "another dtype", array.astype(np.float32 if kind != "f" else np.int64)
+    yield "another dtype", np.zeros(array.shape, np.float32 if kind != "f" else np.int64)
     if array.size > 1:
         yield "shuffled", rng.permutation(array.ravel()).reshape(array.shape)
 
@@ -116,7 +117,9 @@ def outcome(case: Case) -> str:
         return "taken"
     run._driver.check_indices()
     try:
-        run.go()
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of overflows: the numbers are absurd
+            run.go()
     except ValueError:
         return "refused"
     return "harmless"
