@@ -11,6 +11,7 @@ INT = 2**63 - 1  # the largest whole number that a table, a file or compiled cod
 SEED = INT
 STEPS = 10**13  # of a run: four days of the fastest agent
 TRIALS = 10**6  # of a study: the files of one folder
+REWARD = 1e70  # for agents that count: fourth powers of rewards must not overflow
 NESTING = 20  # brackets within brackets in a spec string
 
 
@@ -26,6 +27,21 @@ def check_steps(episodes: int, horizon: int) -> None:
     if episodes * horizon > STEPS:
         raise ValueError(
             f"{episodes:,} episodes of {horizon:,} steps: {STEPS:,} steps are the limit"
+        )
+
+
+def check_rewards(*numbers: float) -> None:
+    """Refuse rewards, or their noise, that an agent which counts cannot square.
+
+    Example:
+        >>> check_rewards(0.0, 1e300)
+        Traceback (most recent call last):
+        ...
+        ValueError: rewards of 1e+300: agents that count take up to 1e+70; scale them down
+    """
+    if (largest := max(map(abs, numbers))) > REWARD:
+        raise ValueError(
+            f"rewards of {largest:g}: agents that count take up to {REWARD:g}; scale them down"
         )
 
 

@@ -16,12 +16,13 @@ from gim.agent import GROW, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named
 from gim.gymnasium_table import unlike_made
 from gim.interrupts import interrupts
-from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
+from gim.loop import EPISODE, STEPS, Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild, trusted
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
 from gim.run_files import check_clock
+from gim.stepwise import Stepwise
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback

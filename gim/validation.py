@@ -214,6 +214,8 @@ def noise_of(given: Any, S: int, A: int) -> Floats | None:
 
 def _numbers(name: str, given: Any) -> Floats:
     try:
+        if np.iscomplexobj(given):
+            raise TypeError("complex numbers have no order")
         return np.array(given, np.float64, order="C")
     except (TypeError, ValueError) as problem:
         raise ValueError(f"{name} is not an array of numbers: {problem}") from None

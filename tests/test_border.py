@@ -17,6 +17,7 @@ from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
 from gim.run import prepare, unpack_run
 from gim.sparse_tables import own_csr
+from gim.stepwise import converse
 from gim.testing.agents import small_worlds
 from tools.robustness.run_files import Case, cases, outcome, paused
 
@@ -80,8 +81,6 @@ def test_what_learn_may_not_return_is_an_error():
     with pytest.raises(ValueError, match="learn returned 7: it must be GO_ON, THINK or GROW"):
         run_with(act, learn_strangely).go()
     run = prepare(gim.Random(), FULL.to_gymnasium(), 5, 0, stepwise=True)
-    from gim.loop import converse
-
     run._driver.play = bind(converse, "strange", act=act, learn=learn_strangely)
     with pytest.raises(ValueError, match="learn returned 7"):
         run.go()

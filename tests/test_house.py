@@ -18,15 +18,18 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
+    ["limits"],
     ["arguments", "columns", "files", "interrupts", "jit", "memory", "params", "plugins"],
-    ["names", "planning", "registry", "rendering", "sampling", "source", "terminal"],
+    ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
+    ["sparse_tables", "terminal"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
     ["spaces"],
     ["mdp"],
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],
     ["deploy", "envs", "gymnasium_task", "inference", "loop"],
-    ["agents", "logs", "runs"],
+    ["agents", "logs", "stepwise"],
+    ["runs"],
     ["loading"],
     ["worlds"],
     ["run"],

@@ -18,6 +18,7 @@ from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_prior, no_prior
 from gim.jit import hot
+from gim.limits import check_rewards
 from gim.memory import LARGE, VISITS, Limits
 from gim.model.counts import (
     Counts,
@@ -65,6 +66,8 @@ class Belief(NamedTuple):
 def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
+    noise = None if task.truth is None else task.truth.noise
+    check_rewards(*(task.reward_range or (0.0,)), 0.0 if noise is None else float(noise.max()))
     trusted = None if infer is not None and infer.reuses else task.prior
     by_triple = infer is not None and infer.by_triple
     counts = new_counts(S, A, by_triple) if trusted is None else counts_of(trusted)
@@ -114,7 +117,7 @@ def inferred_when_due(
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)
-        except np.linalg.LinAlgError as problem:
+        except (np.linalg.LinAlgError, ArithmeticError) as problem:
             mind.note(f"an inference failed ({problem}) and was left out; the run goes on without")
             prior = no_prior(task.S, task.A)
     check_prior(prior, task.S, task.A)

@@ -14,10 +14,13 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.jit import entry, hot, rare
+from gim.limits import REWARD
 from gim.memory import COUNT, SAME, VISITS, Limit, Limits
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
 LARGE, CROWDED = 1 << 18, 16  # `compact` makes CSR of so many entries if 1 in 16 is not 0
+SUM = Limit(-REWARD * COUNT, REWARD * COUNT)  # of rewards
+SQUARES = Limit(0, REWARD * REWARD * COUNT)
 FREE = -1  # a key of the hash table that is not taken
 
 # News of a step, added up:
@@ -44,11 +47,13 @@ class Counts(NamedTuple):
         any_size = self.keys.size > 0
         return {
             "n": VISITS,
+            "R": SUM,
+            "R2": SQUARES,
             "next": Limit(0, COUNT, grows=any_size),
             "keys": Limit(FREE, S * A * S - 1, grows=any_size),
             "taken": VISITS,
-            "paid": Limit(grows=any_size),
-            "paid2": Limit(grows=any_size),
+            "paid": SUM._replace(grows=any_size),
+            "paid2": SQUARES._replace(grows=any_size),
         }
 
     def fault(self) -> str:

@@ -63,6 +63,7 @@ def mutated(array: NDArray[Any], rng: np.random.Generator) -> Iterator[tuple[str
     values: tuple[Any, ...] = {
         "i": (-1, -(10**6), 10**6, 2**62, -(2**62)),
         "f": (np.nan, np.inf, -np.inf, -1.0, 1e300),
+        "U": ("", "x"),
     }.get(kind, (True, False))
     for value in values:
         if array.size:

@@ -157,7 +157,7 @@ def inputs(rng: np.random.Generator, number: int, folder: Path) -> Iterator[list
                 "serial",
             ]
         else:
-            (folder / "random.toml").write_text(_shaken(HEAD, rng), errors="replace")
+            (folder / "random.toml").write_text(shaken(HEAD, rng), errors="replace")
             yield [
                 "run",
                 str(folder / "random.toml"),
@@ -168,7 +168,7 @@ def inputs(rng: np.random.Generator, number: int, folder: Path) -> Iterator[list
             ]
 
 
-def _shaken(text: str, rng: np.random.Generator) -> str:
+def shaken(text: str, rng: np.random.Generator) -> str:
     """The text with a few pieces in other places."""
     for _ in range(int(rng.integers(1, 4))):
         at = int(rng.integers(len(text)))
