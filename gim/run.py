@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from gim.arguments import whole
 from gim.deploy import Built
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
-from gim.limits import INT, SEED, check_steps
+from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
@@ -31,6 +32,7 @@ FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
     "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
 )
+LARGE = 1 << 22  # episodes and states by step from which on memory is looked at beforehand
 REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
 
 
@@ -151,7 +153,11 @@ def prepare(
                 f"{task.A}: they must agree"
             )
         task = replace(task, prior=prior)
-    made = Run(agent, world, mdp, task, episodes, seed)
+    with bounded_memory() if episodes + task.H * task.S > LARGE else nullcontext():
+        try:
+            made = Run(agent, world, mdp, task, episodes, seed)
+        except MemoryError as problem:
+            raise ValueError(too_large(problem)) from None
     if from_table:
         made.mind.note(FROM_TABLE)
         made.named_by = env  # its users know the environment's own numbers

@@ -9,6 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -110,7 +111,7 @@ def run_soak(args: argparse.Namespace) -> int:
     return leaks
 
 
-def _table(head: tuple[str, ...], rows: list[tuple[object, ...]]) -> None:
+def _table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
     for row in (head, tuple("---" for _ in head), *rows):
         print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
