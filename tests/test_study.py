@@ -214,7 +214,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(capsys, monkeypatch):
             signal.raise_signal(signal.SIGINT)
 
     monkeypatch.setattr(Store, "put", press)
-    words = ["compare", "riverswim", "--agents", "random", "--runs", "9", "--episodes", "10"]
+    words = ["compare", "riverswim", "--agents", "random", "--runs", "9", "--episodes", "1000000"]
     assert main([*words, "--out", "my results", "--workers", "2"]) == 130
     out, err = capsys.readouterr()
     assert out == ""

@@ -66,7 +66,7 @@ def mutated(array: NDArray[Any], rng: np.random.Generator) -> Iterator[tuple[str
         "U": ("", "x"),
     }.get(kind, (True, False))
     for value in values:
-        if array.size:
+        if array.size and (kind != "i" or abs(value) <= np.iinfo(array.dtype).max):
             other = array.copy()
             other.flat[int(rng.integers(array.size))] = value
             yield f"one is {value}", other
