@@ -22,10 +22,13 @@ from gim.gymnasium_task import told_by
 from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.reports import Callback
+from gim.rewards_given import rewards_given
 from gim.run_files import check_meta
-from gim.runs import Callback, Run, Runs
+from gim.runs import Run, Runs
 from gim.worlds import World, world_of
 
 FROM_TABLE = (
@@ -48,6 +51,7 @@ def run(
     seeds: None = ...,
     horizon: int | None = ...,
     prior: LearnedModel | None = ...,
+    rewards: Any = ...,
 ) -> Run: ...
 @overload
 def run(
@@ -61,6 +65,7 @@ def run(
     seeds: Iterable[int],
     horizon: int | None = ...,
     prior: LearnedModel | None = ...,
+    rewards: Any = ...,
 ) -> Runs: ...
 @overload
 def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
@@ -77,6 +82,7 @@ def run(
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
+    rewards: Any = "learn",
 ) -> Run | Runs:
     """Let an agent learn in a world.
 
@@ -93,6 +99,9 @@ def run(
         horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: a model learned in another run, from which a model-based agent starts; with
             `infer=gim.Analogy()` it is first judged by what is met here.
+        rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
+            "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
+            (s, a, s'), by label where there are labels. For every agent that learns a model.
 
     Returns:
         A `Run`; with `seeds`, a `Runs`.
@@ -114,9 +123,10 @@ def run(
     if not isinstance(agent, Agent):
         raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
-        return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
-    made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
-    return Runs(_warned(run) for run in made)
+        run = prepare(agent, world, episodes, seed, horizon, prior, rewards)
+        return _warned(run.go(callback))
+    made = (prepare(agent, world, episodes, s, horizon, prior, rewards) for s in seeds)
+    return Runs(_warned(run.go(callback)) for run in made)
 
 
 def prepare(
@@ -126,6 +136,7 @@ def prepare(
     seed: int = 0,
     horizon: int | None = None,
     prior: LearnedModel | None = None,
+    rewards: Any = "learn",
     *,
     stepwise: bool = False,
 ) -> Run:
@@ -153,6 +164,9 @@ def prepare(
                 f"{task.A}: they must agree"
             )
         task = replace(task, prior=prior)
+    known = rewards_given(rewards, agent, env, mdp, task)
+    if known is not None:
+        task = replace(task, rewards=known, reward_range=known.range)
     with bounded_memory() if episodes + task.H * task.S > LARGE else nullcontext():
         try:
             made = Run(agent, world, mdp, task, episodes, seed)
@@ -168,7 +182,7 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
     check_meta(meta)
     strange = arrays.keys() - {"returns", "clock", "total"}
-    parts = ("memory.", *(f"{part}." for part in ("world", "prior") if part in meta))
+    parts = ("memory.", "rewards.", *(f"{p}." for p in ("world", "prior") if p in meta))
     if strange := {name for name in strange if not name.startswith(parts)}:
         raise ValueError(f"the run holds {min(strange)!r}, which no run has")
     agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
@@ -184,7 +198,8 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         except Exception as problem:  # foreign code, which may raise anything
             raise ValueError(f"gymnasium cannot make {name}: {problem}") from None
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
-    given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
+    known = KnownRewards(**_part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
+    given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
 

@@ -19,7 +19,17 @@ SELF = "__init__"  # gim itself, which only names what the others define
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
     ["limits"],
-    ["arguments", "columns", "files", "interrupts", "jit", "memory", "params", "plugins"],
+    [
+        "arguments",
+        "columns",
+        "files",
+        "interrupts",
+        "jit",
+        "memory",
+        "params",
+        "plugins",
+        "reports",
+    ],
     ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
     ["sparse_tables", "terminal"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
@@ -28,7 +38,7 @@ LEVELS = [
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],
     ["deploy", "envs", "gymnasium_task", "inference", "loop"],
-    ["agents", "logs", "stepwise"],
+    ["agents", "logs", "rewards_given", "stepwise"],
     ["runs"],
     ["loading"],
     ["worlds"],

@@ -72,8 +72,10 @@ class Analogy(Inference):
         found = self.choose(split, frame)
         if found is None:
             return no_prior(*counts.n.shape)
-        shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
-        rewards = infer_rewards(split.data, found.rows, shifts)
+        rewards = {}
+        if not frame.rewards_known:
+            shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
+            rewards = infer_rewards(split.data, found.rows, shifts)
         leak = np.full(found.n0.shape, found.worth.leak)
         return prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
 
@@ -96,10 +98,12 @@ class Analogy(Inference):
         paid = rewards_by_triple(counts, N)
         return CrossValidation(Data(N, n, playable, self.ridge, frame, *paid), self.folds, rng)
 
-    def choose(self, split: CrossValidation, frame: Frame) -> Inferred | None:
-        """The candidate under which held-out pairs are most likely."""
+    def choose(
+        self, split: CrossValidation, frame: Frame, known: list[Candidate] | None = None
+    ) -> Inferred | None:
+        """The candidate (of `known`) under which held-out pairs are most likely."""
         data = split.data
-        known = suited(data, self.candidates)
+        known = suited(data, self.candidates) if known is None else known
         by_name = {str(each): each for each in known}
         found: Inferred | None = None
         for name, said in split.race(known).items():
