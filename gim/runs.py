@@ -292,12 +292,8 @@ class Run:
         return files.Packed(arrays, meta)
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
-        """Put a packed state into this run, which was made for the same agent and world.
-
-        `gim.run_files.check_meta` has seen the meta.
-        """
-        ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
-        check_clock(arrays, self.episodes, self.task, ends)
+        """Put a packed state, of checked meta, into this run of the same agent and world."""
+        check_clock(arrays, self.episodes, self.task, getattr(self.world, "terminal", None))
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         self.memory = rebuild(self.memory, saved)

@@ -39,7 +39,7 @@ def test_a_study_survives(fault, calm):
 @pytest.mark.parametrize("writes", [1, 4])
 def test_no_worker_outlives_a_killed_parent_and_the_rest_is_run(tmp_path, calm, writes):
     folder = tmp_path / "results"
-    endless = Trial("riverswim", "random", 10**9, 0)  # keeps a worker busy
+    endless = Trial("riverswim", "random", 10**8, 0)  # keeps a worker busy
     workers = Victim([endless, *STUDY], folder, ends_at=writes).die()
     assert workers, "there was no worker"
     wait_for(partial(ended, workers))

@@ -16,12 +16,12 @@ from scipy import sparse
 from gim.jit import entry, hot, rare
 from gim.limits import REWARD
 from gim.memory import COUNT, SAME, VISITS, Limit, Limits
+from gim.model.hash_table import FREE, find, misplaced, rehash
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
 LARGE, CROWDED = 1 << 18, 16  # `compact` makes CSR of so many entries if 1 in 16 is not 0
 SUM = Limit(-REWARD * COUNT, REWARD * COUNT)  # of rewards
 SQUARES = Limit(0, REWARD * REWARD * COUNT)
-FREE = -1  # a key of the hash table that is not taken
 
 # News of a step, added up:
 PAIR = 1  # the pair became known
@@ -152,17 +152,6 @@ def _ceil(x: float) -> int:
 
 
 @hot
-def find(keys: Any, key: int) -> int:
-    """The place of a key, or the free place where it belongs (linear probing)."""
-    last = keys.size - 1  # a power of 2 less 1
-    mixed = (key & 0x7FFFFFFF) * 0x5BD1E995 ^ (key >> 31)  # below 2^63: plain Python must agree
-    place = (mixed >> 15) & last
-    while keys[place] != FREE and keys[place] != key:
-        place = (place + 1) & last
-    return place
-
-
-@hot
 def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
     """Count one step; True asks for room: the hash table is as full as it may be."""
     S, A = counts.n.shape
@@ -206,15 +195,6 @@ def table_fault(counts: Counts) -> str:
     return ""
 
 
-@entry
-def misplaced(keys: Any) -> bool:
-    """Whether some key would not be found."""
-    for place in range(keys.size):
-        if keys[place] != FREE and find(keys, keys[place]) != place:
-            return True
-    return False
-
-
 def grown(counts: Counts) -> Counts:
     """The same counts with twice the room."""
     keys = np.full(2 * counts.keys.size, FREE, np.int64)
@@ -225,16 +205,6 @@ def grown(counts: Counts) -> Counts:
         if old.size:
             rehash(counts.keys, old, keys, moved[name])
     return counts._replace(keys=keys, **moved)
-
-
-@entry
-def rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
-    """Put values by key into a larger hash table."""
-    for i in range(old_keys.size):
-        if old_keys[i] != FREE:
-            place = find(keys, old_keys[i])
-            keys[place] = old_keys[i]
-            values[place] = old_values[i]
 
 
 @rare
