@@ -9,7 +9,7 @@ import argparse
 import sys
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -38,18 +38,21 @@ def run_faults(args: argparse.Namespace) -> int:
 
 def run_fuzz(args: argparse.Namespace) -> int:
     """Inputs by entry."""
-    rows = list(fuzz.run(args.number, args.seed))
-    rows.append(fuzz.row("run files", fuzz.Runs(), max(20, args.number // 200), args.seed))
-    rows.append(_words(max(60, args.number // 50), args.seed))
-    _table(
-        ("entry", "inputs", "answered", "refused", "finds", "seconds"),
-        [(*row[:4], len(row.finds), f"{row.seconds:.0f}") for row in rows],
-    )
-    for row in rows:
+    _table(("entry", "inputs", "answered", "refused", "finds", "seconds"), [])
+    rows = []
+    for row in _fuzzed(args.number, args.seed):
+        _line((*row[:4], len(row.finds), f"{row.seconds:.0f}"))
         for find in row.finds[:5]:
             print(f"{row.entry}, {find}", file=sys.stderr)
+        rows.append(row)
     print(f"\n{sum(row.inputs for row in rows):,} inputs")
     return sum(len(row.finds) for row in rows)
+
+
+def _fuzzed(number: int, seed: int) -> Iterator[fuzz.Row]:
+    yield from fuzz.run(number, seed)
+    yield fuzz.row("run files", fuzz.Runs(), max(20, number // 200), seed)
+    yield _words(max(60, number // 50), seed)
 
 
 def _words(number: int, seed: int) -> fuzz.Row:
@@ -113,7 +116,11 @@ def run_soak(args: argparse.Namespace) -> int:
 
 def _table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
     for row in (head, tuple("---" for _ in head), *rows):
-        print("| " + " | ".join(map(str, row)) + " |", flush=True)
+        _line(row)
+
+
+def _line(row: tuple[object, ...]) -> None:
+    print("| " + " | ".join(map(str, row)) + " |", flush=True)
 
 
 WHAT = {
