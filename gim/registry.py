@@ -214,7 +214,8 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """A hint to end an error message with: the nearest name, or all of them."""
     words = sorted(words)
     close = difflib.get_close_matches(word, words, n=1)
-    return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(words)}"
+    listed = " ".join(", ".join(words).split())  # one line, whatever a name holds
+    return f": did you mean {close[0]!r}?" if close else f": choose from {listed}"
 
 
 def parse(word: str) -> Spec:
