@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types bench mutants clean
+.PHONY: demo test lint types bench mutants faults fuzz soak extremes clean
 
 demo: $(VENV)/.ready
 	$(BIN)/gim reproduce fig1 --scale paper --out results/demo
@@ -30,6 +30,10 @@ bench: $(VENV)/.ready
 # Small faults in the core, one at a time: do the tests notice? Takes hours, and may be stopped.
 mutants: $(VENV)/.ready
 	$(BIN)/python -m tools.mutants
+
+# What must not break it, as tables (docs/robustness.md); the tests run a short form of each.
+faults fuzz soak extremes: $(VENV)/.ready
+	$(BIN)/python -m tools.robustness $@
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+FAR = 10**9
+
 
 def whole(name: str, value: Any, low: int | None = None, high: int | None = None) -> int:
     """A whole number between two limits, both included, as Python's own int.
@@ -24,7 +26,11 @@ def whole(name: str, value: Any, low: int | None = None, high: int | None = None
     number = as_whole(value)
     if number is not None and (low is None or low <= number) and (high is None or number <= high):
         return number
-    raise ValueError(f"{name} = {value!r}: give a whole number{_limits(low, high)}")
+    many = isinstance(value, int) and value.bit_length() > 200
+    shown = "a number of many digits" if many else repr(value)
+    if high is not None and high > FAR and (number is None or number <= high):
+        high = None  # a limit that nobody meant to reach would only distract
+    raise ValueError(f"{name} = {shown}: give a whole number{_limits(low, high)}")
 
 
 def as_whole(value: Any) -> int | None:

@@ -243,6 +243,8 @@ def _spaced(array: NDArray[Any]) -> tuple[Ints, Levels]:
         levels: Levels = range(first, last + step, step)
     else:
         gap = np.diff(found).min()
+        if (last - first) / float(gap) >= SPAN:
+            return ranks, levels_of(found.tolist())
         places = np.rint((found - first) / gap).astype(np.int64)
         if np.abs(first + places * gap - found).max() > 1e-6 * gap:
             return ranks, tuple(found.tolist())

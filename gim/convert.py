@@ -236,6 +236,7 @@ def _columns(outcomes: Any) -> tuple[NDArray[Any], ...]:
     for bad, rule in (
         (~np.isfinite(table).all(axis=1), "holds NaN or an infinite number"),
         ((whole != np.abs(np.floor(whole))).any(axis=1), "needs whole s, a, s' from 0 on"),
+        ((whole > 2**53).any(axis=1), "has an s, a or s' larger than any table"),
         (table[:, 3] < 0, "has a negative probability"),
     ):
         if bad.any():

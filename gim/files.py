@@ -101,6 +101,8 @@ def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved
         raise FileNotFoundError(f"{path} does not exist: check the path")
     if path.is_dir():
         raise ValueError(f"{path} is a folder: give a file in it")
+    if not path.is_file():
+        raise ValueError(f"{path} is a device or a pipe: give a file that gim has saved")
     with path.open("rb") as file:
         try:
             return _read(file, kind, limit)
@@ -113,6 +115,8 @@ def check_target(path: str | Path) -> None:
     path = Path(path)
     if path.is_dir():
         raise ValueError(f"{path} is a folder: give the name of a file in it")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"{path} is a device or a pipe: give the name of a file")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot save {path}: make the folder {path.parent} first")
     if not os.access(path.parent, os.W_OK | os.X_OK):

@@ -1,3 +1,4 @@
+# mypy: disable-error-code=no-untyped-call
 """Compilation, in one place: the only file that imports numba.
 
 Three ways in:
@@ -15,13 +16,16 @@ cached carries a digest of its own source file and of everything it calls: an ed
 is noticed, and nothing else is compiled again.
 
 With ``NUMBA_DISABLE_JIT=1`` everything runs as plain Python, bit for bit the same; ``plain(f)``
-gives that version of one function while the rest stays compiled.
+gives that version of one function while the rest stays compiled. ``checked(f)`` gives a compiled
+version that raises an IndexError where the other would read or write outside an array.
 """
 
 from __future__ import annotations
 
 import hashlib
 import inspect
+import logging
+import pickle
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
@@ -30,10 +34,11 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
+from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-VERSIONS = f"numba {numba.__version__} numpy {np.__version__}"
+VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 2"
 CONSTANTS = (bool, int, float, str, tuple, type(None))
 
 
@@ -72,6 +77,15 @@ def plain(f: Any) -> Any:
     return _copy(python, callees)
 
 
+def checked(f: Any) -> Any:
+    """Compile the same function, with everything it calls, so that each index is checked.
+
+    For what may hold wrong indices: agents that are being written, memories from files. It takes
+    the time of another compilation, and up to an eighth of the speed.
+    """
+    return _checked(f, {})
+
+
 def digest(f: Callable[..., Any]) -> str:
     """Hash the source file of `f`, those of all compiled functions it could call, and constants.
 
@@ -88,11 +102,103 @@ def digest(f: Callable[..., Any]) -> str:
 
 def _compile(f: Any, **options: Any) -> Any:
     f.__qualname__ += f".{digest(f)}"
-    options |= {"nogil": True, "error_model": "numpy"}
+    return _njit(f, **options, nogil=True, error_model="numpy")
+
+
+def _njit(f: Any, **options: Any) -> Any:
+    compiled = numba.njit(**options)(f)
+    if isinstance(compiled, FunctionType):  # NUMBA_DISABLE_JIT=1
+        return compiled
     try:
-        return numba.njit(cache=True, **options)(f)
-    except RuntimeError:  # typed into a console: there is no file that a cache could watch
-        return numba.njit(**options)(f)
+        compiled._cache = _Cache(compiled.py_func)
+    except (RuntimeError, OSError):  # no folder to write to; or typed into a console, without file
+        if Path(f.__code__.co_filename).exists():
+            _say("the compile cache cannot be written, each start compiles anew (NUMBA_CACHE_DIR)")
+    return compiled
+
+
+def _checked(f: Any, made: dict[FunctionType, Any]) -> Any:
+    python = _python(f)
+    if f is python:  # nothing is compiled: NUMBA_DISABLE_JIT=1
+        return f
+    if python not in made:
+        used = {name: python.__globals__.get(name) for name in python.__code__.co_names}
+        compiled = {name: value for name, value in used.items() if hasattr(value, "py_func")}
+        copy = _copy(python, {name: _checked(value, made) for name, value in compiled.items()})
+        copy.__qualname__ = f"{python.__qualname__}.checked"
+        options = {key: value for key, value in f.targetoptions.items() if key != "nopython"}
+        made[python] = _njit(copy, **(options | {"boundscheck": True}))
+    return made[python]
+
+
+class _Data(IndexDataCacheFile):
+    """Numba's cache files, with a checksum: machine code with a wrong bit would be run."""
+
+    def _save_index(self, overloads: Any) -> None:
+        index = self._dump((self._source_stamp, overloads))
+        self._write(self._index_path, self._dump(self._version) + index)
+
+    def _load_index(self) -> Any:
+        if Path(self._index_path).exists():
+            self._read(self._index_path)
+        return super()._load_index()
+
+    def _save_data(self, name: str, data: Any) -> None:
+        self._write(self._data_path(name), self._dump(data))
+
+    def _load_data(self, name: str) -> Any:
+        return pickle.loads(self._read(self._data_path(name)))
+
+    def _write(self, path: str, data: bytes) -> None:
+        with self._open_for_write(path) as file:
+            file.write(data + hashlib.sha256(data).digest())
+
+    def _read(self, path: str) -> bytes:
+        found = Path(path).read_bytes()
+        if hashlib.sha256(found[:-32]).digest() != found[-32:]:
+            raise ValueError("a file was cut or changed")
+        return found[:-32]
+
+
+class _Cache(FunctionCache):
+    """Numba's cache of one function, which is never a reason to fail.
+
+    Whatever is wrong with it (empty or cut files, another version, a full disk, a folder that is
+    gone or another user's), the function is compiled, with a word, and kept again if that is
+    possible.
+    """
+
+    def __init__(self, f: Any) -> None:
+        super().__init__(f)
+        old = self._cache_file
+        base = old._index_name.removesuffix(".nbi")
+        self._cache_file = _Data(old._cache_path, base, old._source_stamp)
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        try:
+            return super().load_overload(sig, target_context)
+        except Exception as problem:  # unpickling may raise anything
+            _say(f"the compile cache is damaged ({_line(problem)}): compiling anew")
+            return None
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        try:
+            super().save_overload(sig, data)
+        except Exception:
+            try:
+                self.flush()  # an index that cannot be read
+                super().save_overload(sig, data)
+            except Exception as problem:
+                _say(f"the compile cache cannot be written ({_line(problem)}): not kept")
+
+
+def _line(problem: Exception) -> str:
+    return " ".join(f"{type(problem).__name__}: {problem}".split())
+
+
+@lru_cache  # each word once: there are hundreds of functions
+def _say(text: str) -> None:
+    logging.getLogger("gim").warning(text)
 
 
 def _python(f: Any) -> FunctionType:

@@ -1,24 +1,23 @@
-"""Where world and agent meet: the compiled loop for a `TabularMDP`, the stepwise one for the rest.
+"""Where world and agent meet: the compiled loop for a `TabularMDP`.
 
-Both advance the same clock with the same ``act`` and ``learn`` from the same random streams, so a
-run on ``mdp`` and a run on ``mdp.to_gymnasium()`` agree bit for bit.
+Environments without a table are stepped through (`gim.stepwise`). Both loops advance the same clock
+with the same ``act`` and ``learn`` from the same random streams, so a run on ``mdp`` and a run on
+``mdp.to_gymnasium()`` agree bit for bit.
 """
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent
-from gim.jit import bind
+from gim.agent import GROW, THINK, Agent
+from gim.jit import bind, checked
 from gim.mdp import TabularMDP
-from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
-from gim.spaces import numbering_of
+from gim.sampling import CUT, GO_ON, begin, exists, step
 
 
 class Clock(NamedTuple):
@@ -68,14 +67,27 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     raise NotImplementedError
 
 
+NO_ACTION = -(1 << 62)  # what both loops yield for an action that the state does not have
+
+
 def interact(
     world: Any, memory: Any, clock: Any, returns: Any, world_rng: Any, agent_rng: Any, budget: Any
 ) -> Iterator[int]:
-    """Play until the agent wakes, the budget [1] of steps is spent or the last episode is over.
+    """Play until the agent wakes, the budget of steps is spent or the last episode is over.
 
     A generator: each `next` plays on. To enter a compiled function, its arguments must be taken
     apart, which costs 20 microseconds here (most of it for the random streams); to resume costs 1.
     A negative budget ends it; compiled, it would otherwise never let go of its arguments.
+
+    An action that the state does not have is not played: it is left in `budget`, and NO_ACTION
+    yielded. Its row has no successor, so that this costs two comparisons a step.
+
+    Args:
+        world: `gim.sampling.AliasTables`.
+        memory, clock: those of the agent and of the run.
+        returns: [episodes].
+        world_rng, agent_rng: their streams.
+        budget: [2] steps to play; an action that was refused.
     """
     while budget[0] >= 0:
         episode, h, s, steps = clock.now[0], clock.now[1], clock.now[2], clock.now[3]
@@ -87,6 +99,10 @@ def interact(
                 s = begin(world, world_rng)
                 total = 0.0
             a = act(memory, s, h, agent_rng)
+            if not exists(world, s, a):
+                budget[1] = a
+                wake = NO_ACTION
+                break
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
@@ -105,58 +121,26 @@ def interact(
         yield wake
 
 
-OVER, WOKEN, NO_ACTION = -1, -1, -100  # what `converse` yields besides actions
-
-
-def converse(
-    memory: Any, clock: Any, returns: Any, news: Any, paid: Any, agent_rng: Any
-) -> Iterator[int]:
-    """The agent's side of a run that is stepped through: learn from one step, act for the next.
-
-    A generator for the reason that `interact` is one. It yields an action, from 0 on, and goes on
-    when the state and the end that followed stand in `news` and the reward in `paid`; or it yields
-    OVER after the last step of an episode, WOKEN less what `learn` has asked for, and NO_ACTION for
-    an action out of range. A negative state ends it.
-
-    Args:
-        memory, clock, returns: as in `interact`.
-        news: [3] next state, end, and the number of actions.
-        paid: [1] reward.
-        agent_rng: the agent's stream.
-    """
-    while news[0] >= 0:
-        h, s = clock.now[1], clock.now[2]
-        a = act(memory, s, h, agent_rng)
-        yield a if 0 <= a < news[2] else NO_ACTION
-        t, end, r = news[0], news[1], paid[0]
-        if t < 0:
-            break
-        clock.total[0] += r
-        wake = learn(memory, s, h, a, r, t, end, agent_rng)
-        clock.now[3] += 1
-        if end == GO_ON:
-            clock.now[1], clock.now[2] = h + 1, t
-        else:
-            returns[clock.now[0]] = clock.total[0]
-            clock.now[0], clock.now[1] = clock.now[0] + 1, 0
-        if wake != 0:
-            yield WOKEN - wake
-        elif end != GO_ON:
-            yield OVER
-
-
 @cache
 def _bound(template: Callable[..., Any], act: Any, learn: Any, label: str) -> Callable[..., Any]:
     return bind(template, label, act=act, learn=learn)
 
 
-class _Driver:
+_checked = cache(checked)
+
+
+class Driver:
     """What both loops share: a compiled generator that plays on as long as it may."""
+
+    _on: tuple[Any, ...] = (None, None, None)  # what is being played on
+    _playing: Iterator[int] = iter(())
 
     def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
         self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
-        self._on: tuple[Any, ...] = (None, None, None)  # what is being played on
-        self._playing: Iterator[int] = iter(())
+
+    def check_indices(self) -> None:
+        """Play on with a loop in which no index leads outside an array; see `gim.jit.checked`."""
+        self.play = _checked(self.play)
 
     def _player(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         """The generator for these; a new one where they are not those of the last call."""
@@ -179,23 +163,42 @@ class _Driver:
             pass
         self._on, self._playing = (None, None, None), iter(())
 
+    def _outside(self, now: NDArray[np.int64]) -> ValueError:
+        """What to raise after an IndexError; a compiled generator must not be entered again."""
+        self._on, self._playing = (None, None, None), iter(())
+        return ValueError(
+            f"step {now[STEP]} of episode {now[EPISODE]}, or soon after: act or learn reads or "
+            "writes outside an array of the memory"
+        )
+
     def __del__(self) -> None:
-        self._leave()
+        if self._on[0] is not None:  # else there is nothing to leave, and maybe no way to
+            self._leave()
 
 
-class Compiled(_Driver):
+class Compiled(Driver):
     """The loop on a `TabularMDP`: world, act and learn in one compiled function."""
 
     def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
         super().__init__(interact, agent)
         self.world, self.random = mdp.world, random
-        self._budget = np.zeros(1, np.int64)
+        self._budget = np.zeros(2, np.int64)
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play on; see `interact`."""
         playing = self._player(memory, clock, returns)
         self._budget[0] = budget
-        return next(playing)
+        try:
+            wake = next(playing)
+        except IndexError:
+            raise self._outside(clock.now) from None
+        if wake == NO_ACTION:
+            A, first = self.world.A, clock.now[STATE] * self.world.A
+            there = [
+                a for a in range(A) if self.world.first[first + a] < self.world.first[first + a + 1]
+            ]
+            raise no_action(clock.now, self._budget[1], there)
+        return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         random = self.random
@@ -218,94 +221,22 @@ class Compiled(_Driver):
         self.random.world.bit_generator.state = state
 
 
-class Stepwise(_Driver):
-    """The loop on any Gymnasium environment with finite spaces, one step at a time."""
-
-    def __init__(self, agent: Agent, env: Any, horizon: int, random: Streams) -> None:
-        self._news, self._paid = np.zeros(3, np.int64), np.zeros(1)
-        super().__init__(converse, agent)
-        self.env, self.H, self.random = env, horizon, random
-        self.states = numbering_of("observation_space", env.observation_space)
-        self.actions = numbering_of("action_space", env.action_space)
-        self.seed: int | None = random.world_seed  # for the first reset only
-
-    def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
-        """Play until the agent wakes, or an episode is over and the budget spent."""
-        playing, now, wake = self._player(memory, clock, returns), clock.now, 0
-        last = now[STEPS] + budget
-        try:
-            while wake == 0 and now[EPISODE] < returns.size:
-                if now[STEP] == 0:
-                    if now[STEPS] >= last:
-                        break
-                    self._begin(clock)
-                wake = self._play(playing, now)
-        except BaseException:  # foreign code: what the generator waits for will not come
-            self._leave()
-            raise
-        return wake
-
-    def _begin(self, clock: Clock) -> None:
-        observation, _ = self.env.reset(seed=self.seed)
-        self.seed = None
-        s = self.states.encode(observation)
-        if s < 0:
-            raise self._strange(clock.now, observation, 0.0)
-        clock.now[STATE], clock.total[0] = s, 0.0
-
-    def _play(self, playing: Iterator[int], now: NDArray[np.int64]) -> int:
-        """Play until the agent wakes or the episode is over: the loop that every step pays for."""
-        step, decode, encode = self.env.step, self.actions.decode, self.states.encode
-        news, paid, left = self._news, self._paid, self.H - int(now[STEP])
-        a = next(playing)
-        while a >= 0:
-            observation, r, terminated, truncated, _ = step(decode(a))
-            left -= 1
-            t = encode(observation)
-            if t < 0 or not _finite(r):
-                raise self._strange(now, observation, r)
-            news[0], paid[0] = t, r
-            news[1] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
-            a = next(playing)
-        if a == NO_ACTION:
-            raise ValueError(
-                f"step {now[STEP]} of episode {now[EPISODE]}: the agent chose an action that does "
-                f"not exist: there are 0 to {self.actions.n - 1}"
-            )
-        return WOKEN - a
-
-    def _strange(self, now: NDArray[np.int64], observation: Any, reward: Any) -> ValueError:
-        where = f"step {now[STEP]} of episode {now[EPISODE]}: the environment"
-        if not _finite(reward):
-            return ValueError(f"{where} paid {reward}; rewards must be finite numbers")
-        space = self.env.observation_space
-        return ValueError(f"{where} returned state {observation!r}, which is not in {space}")
-
-    def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        self._news[0], self._news[2] = 0, self.actions.n
-        rng = self.random.agent
-        return self.play(memory, clock, returns, self._news, self._paid, rng)
-
-    def _stop(self) -> None:
-        self._news[0] = -1
-
-    def may_pause(self, clock: Clock) -> bool:
-        """Between episodes only: the state of a foreign environment cannot be kept."""
-        return bool(clock.now[STEP] == 0)
-
-    def random_state(self) -> Any:
-        """The state of the environment's randomness, as far as it follows Gymnasium's custom."""
-        return self.env.unwrapped.np_random.bit_generator.state
-
-    def restore(self, state: Any) -> None:
-        """Put back a `random_state`; the environment keeps it at the next reset."""
-        self.env.reset(seed=self.seed)
-        self.seed = None
-        self.env.unwrapped.np_random.bit_generator.state = state
+def no_action(now: NDArray[np.int64], a: int, there: Sequence[int]) -> ValueError:
+    """What is wrong with an action that the state does not have; `there` are those it has."""
+    where = f"step {now[STEP]} of episode {now[EPISODE]}"
+    names = (
+        ", ".join(map(str, there))
+        if len(there) < 10
+        else f"{len(there)} of {there[0]} to {there[-1]}"
+    )
+    return ValueError(
+        f"{where}: the agent chose action {a} in state {now[STATE]}, which does not have it: there "
+        f"are {names}; act must choose among the available ones (task.available)"
+    )
 
 
-def _finite(reward: Any) -> bool:
-    try:
-        return math.isfinite(reward)
-    except (TypeError, ValueError, OverflowError):
-        return False
+def wish(wake: int) -> int:
+    """What `learn` has asked for, if it is something that can be asked for."""
+    if wake not in (GO_ON, THINK, GROW):
+        raise ValueError(f"the agent's learn returned {wake}: it must be GO_ON, THINK or GROW")
+    return wake

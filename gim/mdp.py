@@ -13,8 +13,10 @@ from scipy import sparse
 
 from gim import files, planning, tables, validation
 from gim.arguments import whole
+from gim.limits import INT
 from gim.names import labels_of, plain
 from gim.sampling import AliasTables, make_world
+from gim.sparse_tables import from_parts
 from gim.variables import Variables, variables_of
 
 Floats = NDArray[np.float64]
@@ -73,7 +75,7 @@ class TabularMDP:
         P, S, A = validation.transitions_of(transitions, axes)
         r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
-        self.horizon = whole("horizon", horizon, low=1)
+        self.horizon = whole("horizon", horizon, low=1, high=INT)
         self.discount = _discount(discount)
         self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
         self.available = validation.available_of(available, self.terminal, A)  # [S, A]
@@ -266,7 +268,7 @@ class TabularMDP:
             table, _, part = name.partition(".")
             if part == "data":
                 parts = [arrays[f"{table}.{p}"] for p in ("data", "indices", "indptr")]
-                given[table] = sparse.csr_array(tuple(parts), shape=shape)
+                given[table] = from_parts(table, shape, *parts)
             elif part == "codes":
                 given[table] = Variables.unpack(array, meta[table])
             elif not part:

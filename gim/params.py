@@ -22,6 +22,8 @@ from typing import Annotated, Any, NamedTuple, TypeVar, Union, get_args, get_ori
 
 import numpy as np
 
+from gim.limits import INT
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -142,8 +144,17 @@ def _checked(owner: str, parameter: Parameter, value: Any) -> Any:
         value = _of_kind(parameter.kind, value)
         return parameter.rule.check(value) if parameter.rule is not None else value
     except (TypeError, ValueError) as problem:
-        shown = repr(value) if len(repr(value)) < 60 else type(value).__name__
+        shown = brief(value)
         raise ValueError(f"{owner}: {parameter.name} = {shown}: {problem}") from None
+
+
+def brief(value: Any) -> str:
+    """A value as a message shows it: itself if it is short, else what it is."""
+    try:
+        text = repr(value)
+    except (ValueError, RecursionError):  # an int of more digits than Python prints; a loop
+        return f"a {type(value).__name__}"
+    return text if len(text) < 60 else type(value).__name__
 
 
 def _of_kind(kind: Any, value: Any) -> Any:
@@ -156,6 +167,10 @@ def _of_kind(kind: Any, value: Any) -> Any:
     simple = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
     if not all(k in simple or k is type(None) for k in kinds):
         return value
+    if type(value) is int and abs(value) > INT:
+        raise ValueError("must fit into 64 bits")
+    if isinstance(value, float) and math.isinf(value):
+        raise ValueError("must be a finite number")
     if isinstance(value, bool):
         if bool in kinds:
             return value

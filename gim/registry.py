@@ -25,9 +25,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from gim.limits import NESTING
 from gim.params import Params, describe
 from gim.plugins import Plugins
 
+LONGEST = 100_000  # letters of a spec string
 NAME = r"[\w./-]+"  # what a spec string may begin with
 
 
@@ -136,7 +138,10 @@ class Registry:
 
     def check(self, value: Any) -> Any:
         """As a rule of `gim.params`: names and spec strings become things."""
-        return self.make(value) if value is not None else value
+        thing = self.make(value) if value is not None else value
+        if isinstance(thing, (bool, int, float, tuple, list, dict)):
+            raise ValueError(f"is no {self.kind}: give the name of one, such as {self.names()[0]}")
+        return thing
 
     def __str__(self) -> str:
         return f"a {self.kind}"
@@ -209,12 +214,15 @@ def did_you_mean(word: str, words: Iterable[str]) -> str:
     """A hint to end an error message with: the nearest name, or all of them."""
     words = sorted(words)
     close = difflib.get_close_matches(word, words, n=1)
-    return f": did you mean {close[0]!r}?" if close else f": choose from {', '.join(words)}"
+    listed = " ".join(", ".join(words).split())  # one line, whatever a name holds
+    return f": did you mean {close[0]!r}?" if close else f": choose from {listed}"
 
 
 def parse(word: str) -> Spec:
     """Read ``name``, ``name:key=value,...`` or ``name(key=value,...)``."""
     text = word.strip()
+    if len(text) > LONGEST:
+        raise ValueError(f"a spec string of {len(text):,} letters: {LONGEST:,} are the limit")
     name, rest = re.match(rf"({NAME})?(.*)", text, re.S).groups()  # type: ignore[union-attr]
     if not name:
         raise ValueError(f"{word!r} does not start with a name: write name or name:key=value")
@@ -266,6 +274,8 @@ def _split(body: str, word: str) -> list[str]:
         depth += (c in "([") - (c in ")]")
         if depth < 0:
             break
+        if depth > NESTING:
+            raise ValueError(f"brackets in {word[:40]!r}... are nested deeper than {NESTING}")
         if c == "," and depth == 0:
             parts.append(body[start:i])
             start = i + 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Iterable
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,6 +19,7 @@ from gim.arguments import whole
 from gim.deploy import Built
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
+from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
@@ -26,6 +28,7 @@ from gim.model.rewards import LEARNED_RANGE
 from gim.priors_given import priors_given
 from gim.reports import Callback
 from gim.rewards_given import rewards_given
+from gim.run_files import check_meta
 from gim.runs import Run, Runs
 from gim.worlds import World, world_of
 
@@ -33,6 +36,7 @@ FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
     "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
 )
+LARGE = 1 << 22  # episodes and states by step from which on memory is looked at beforehand
 REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
 
 
@@ -143,13 +147,14 @@ def prepare(
 
     With `stepwise` an environment is stepped through even if it shows its table.
     """
-    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0)
-    horizon = None if horizon is None else whole("horizon", horizon, 1)
+    episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0, SEED)
+    horizon = None if horizon is None else whole("horizon", horizon, 1, INT)
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         world = world.with_(horizon=horizon)
     told = world if isinstance(world, TabularMDP) else told_by(world, horizon)
     mdp = told if isinstance(told, TabularMDP) else None
     task = task_of(told) if isinstance(told, TabularMDP) else told
+    check_steps(episodes, task.H)
     foreign = not isinstance(world, TabularMDP)
     from_table = foreign and mdp is not None and not stepwise and shows_all(world)
     env = world
@@ -159,7 +164,11 @@ def prepare(
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)
-    made = Run(agent, world, mdp, task, episodes, seed)
+    with bounded_memory() if episodes + task.H * task.S > LARGE else nullcontext():
+        try:
+            made = Run(agent, world, mdp, task, episodes, seed)
+        except MemoryError as problem:
+            raise ValueError(too_large(problem)) from None
     if from_table:
         made.mind.note(FROM_TABLE)
         made.named_by = env  # its users know the environment's own numbers
@@ -168,6 +177,11 @@ def prepare(
 
 def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    check_meta(meta)
+    strange = arrays.keys() - {"returns", "clock", "total"}
+    parts = ("memory.", "rewards.", "world.", *(f"prior{k}." for k in range(len(meta["priors"]))))
+    if strange := {name for name in strange if not name.startswith(parts)}:
+        raise ValueError(f"the run holds {min(strange)!r}, which no run has")
     agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
         world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
@@ -176,7 +190,10 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         limit = {"max_episode_steps": meta["horizon"]}
-        world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
+        try:
+            world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
+        except Exception as problem:  # foreign code, which may raise anything
+            raise ValueError(f"gymnasium cannot make {name}: {problem}") from None
     prior = [
         LearnedModel.unpack(_part(arrays, f"prior{k}."), each)
         for k, each in enumerate(meta["priors"])

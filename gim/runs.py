@@ -17,12 +17,14 @@ from gim.inference.analogies import analogies, words_of
 from gim.inference.base import Frame
 from gim.inference.structure.rule import Rule
 from gim.interrupts import interrupts
-from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
+from gim.loop import EPISODE, STEPS, Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
-from gim.memory import flatten, rebuild
+from gim.memory import flatten, rebuild, trusted
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
 from gim.reports import Callback, Report
+from gim.run_files import check_clock
+from gim.stepwise import Stepwise
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -116,9 +118,7 @@ class Run:
     def analogies(self) -> list[Rule]:
         """What was learned of the world, in words: what each action does, wherever it is taken.
 
-        Rules speak of the variables that states are made of, of rows and columns read off their
-        numbers, or of types of states; see `gim.Rule`. The list is empty if none explains pairs
-        that were held out better than mere means do.
+        See `gim.Rule`. The list is empty if no rule explains held-out pairs better than means do.
 
         Example:
             >>> import gim
@@ -292,10 +292,13 @@ class Run:
         return files.Packed(arrays, meta)
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
-        """Put a packed state into this run, which was made for the same agent and world."""
+        """Put a packed state, of checked meta, into this run of the same agent and world."""
+        check_clock(arrays, self.episodes, self.task, getattr(self.world, "terminal", None))
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         self.memory = rebuild(self.memory, saved)
+        if not trusted(self.memory):
+            self._driver.check_indices()
         self._returns[: arrays["returns"].size] = arrays["returns"]
         self.clock.now[:], self.clock.total[:] = arrays["clock"], arrays["total"]
         for name in RECORD:

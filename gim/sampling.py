@@ -51,6 +51,13 @@ def begin(world: Any, rng: Any) -> Any:
 
 
 @hot
+def exists(world: Any, s: int, a: int) -> bool:
+    """Whether a state has this action: an unavailable pair leads nowhere."""
+    pair = s * world.A + a
+    return 0 <= a < world.A and world.first[pair] < world.first[pair + 1]
+
+
+@hot
 def step(world: Any, s: int, a: int, rng: Any) -> Any:
     """Draw what follows the pair (s, a): next state, reward, and whether it is terminal."""
     pair = s * world.A + a

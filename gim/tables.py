@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.sparse_tables import own_csr as checked_csr
+
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Table = Any  # [S, A, S], or a csr_array of S*A rows
@@ -24,6 +26,8 @@ def own_numbers(name: str, given: Any, axes: str = "SAS") -> Floats:
     """An own array of floats, [A, S, S] turned to [S, A, S] if the axes say so."""
     try:
         array = np.asarray(given)
+        if np.iscomplexobj(array):
+            raise TypeError("complex numbers have no order")
         if axes == "ASS" and array.ndim == 3:
             array = array.transpose(1, 0, 2)
         if array.dtype == np.float64 and array.flags.c_contiguous and _frozen(array):
@@ -42,21 +46,18 @@ def _frozen(array: Any) -> bool:
 
 def interleave(matrices: Sequence[Any]) -> Any:
     """A sparse matrices [S, S], one per action, to rows s*A + a."""
-    S, A = matrices[0].shape[0], len(matrices)
+    tables = [checked_csr(f"transitions[{a}]", m) for a, m in enumerate(matrices)]
+    S, A = tables[0].shape[0], len(tables)
+    for a, table in enumerate(tables):
+        if table.shape != (S, S):
+            raise ValueError(f"transitions[{a}] has shape {table.shape}, not {(S, S)}")
     order = np.arange(A * S).reshape(A, S).T.ravel()
-    return sparse.csr_array(sparse.vstack([sparse.csr_array(m) for m in matrices]))[order]
+    return sparse.csr_array(sparse.vstack(tables))[order]
 
 
 def own_csr(name: str, given: Any) -> Table:
     """An own CSR: columns ascend in each row, no zeros, indices of 32 bits where they do."""
-    table = sparse.csr_array(given, dtype=np.float64, copy=True)
-    try:
-        table.check_format(full_check=True)  # compiled code does not look at bounds
-    except ValueError as problem:
-        rows, S = table.shape
-        raise ValueError(
-            f"sparse {name} are broken, {problem}: their {rows} rows need entries from 0 to {S - 1}"
-        ) from None
+    table = checked_csr(name, given)  # compiled code does not look at bounds
     table.sum_duplicates()
     table.eliminate_zeros()
     table.sort_indices()

@@ -23,6 +23,7 @@ from gim.arguments import whole
 from gim.convert import NoTable, from_gymnasium
 from gim.deploy import Built
 from gim.envs import tasks
+from gim.limits import INT
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
@@ -48,7 +49,7 @@ def world_of(given: World, horizon: int | None = None, imports: bool = False) ->
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
     if horizon is not None:
-        horizon = whole("horizon", horizon, low=1)
+        horizon = whole("horizon", horizon, low=1, high=INT)
     world: Built
     if isinstance(given, Path):
         world = load(given, "mdp")

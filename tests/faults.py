@@ -1,8 +1,8 @@
-"""The fault harness: a real run in a process of its own, killed at random moments.
+"""The fault harness: a real run in a process of its own, which ends itself at a stated point.
 
-`Victim` runs trials as `gim run` does, in a fresh interpreter that can be killed, and keeps a log
-of what was begun. What must hold afterwards is in `test_faults.py`; whatever else has to survive a
-crash can be added there.
+`Victim` runs trials as `gim run` does, in a fresh interpreter, and keeps a log of what was begun.
+What must hold afterwards is in `test_faults.py`; faults without workers are in
+`tools/robustness/faults.py`.
 """
 
 import importlib.util
@@ -22,10 +22,10 @@ WORKER = "gim.experiments.engines.worker"  # in the command line of a worker pro
 
 SCRIPT = """
 import json, os, sys
-from gim.experiments import Trial, engines, execute
+from gim.experiments import Store, Trial, engines, execute
 from gim.experiments.engines import base
 
-trials, folder, engine, log = json.loads(sys.argv[1])
+trials, folder, engine, log, ends_at = json.loads(sys.argv[1])
 module = __import__(f"gim.experiments.engines.{engine}", fromlist=["run"])
 run = module.run
 
@@ -35,22 +35,33 @@ def logged(trials, workers=None):
             print(trial.digest, file=file)
     return run(trials, workers)
 
+def ending(store, trial, result, put=Store.put):
+    ending.writes += 1
+    if ending.writes == ends_at:  # kill -9, with its workers alive
+        from tests.faults import WORKER, children
+        with open(log + ".workers", "w") as file:
+            print(*children(os.getpid(), WORKER), file=file)
+        os.kill(os.getpid(), 9)
+    put(store, trial, result)
+
+ending.writes = 0
+Store.put = ending
 module.run = logged
 execute([Trial(*trial) for trial in trials], folder, engine, workers=2)
 """
 
 
 class Victim:
-    """A run of trials into a folder, in a process that may be killed.
+    """A run of trials into a folder, which may end itself at its n-th write (`ends_at`).
 
     Each start is logged with the trials that the store did not hold when it began.
     """
 
-    def __init__(self, trials, folder: Path, engine: str = "processes") -> None:
+    def __init__(self, trials, folder: Path, engine: str = "processes", ends_at: int = 0) -> None:
         words = [[t.task, t.agent, t.episodes, t.seed] for t in trials]
         self.folder, self.log = folder, folder.with_suffix(".log")
         self.log.write_text("")
-        argument = json.dumps([words, str(folder), engine, str(self.log)])
+        argument = json.dumps([words, str(folder), engine, str(self.log), ends_at])
         self.process = subprocess.Popen(
             [sys.executable, "-c", SCRIPT, argument],
             env=os.environ | {"PYTHONPATH": str(ROOT)},
@@ -64,15 +75,11 @@ class Victim:
         out, err = self.process.communicate(timeout=120)
         assert self.process.returncode == 0, out + err
 
-    def wait_for_trials(self, number: int) -> None:
-        """Wait until that many trials are stored."""
-        wait_for(lambda: len(stored(self.folder)) >= number)
-
-    def kill(self) -> None:
-        """`kill -9`, which must come before the end."""
-        assert self.process.poll() is None, "it had ended before"
-        self.process.send_signal(signal.SIGKILL)
-        self.process.communicate()
+    def die(self) -> list[int]:
+        """Wait until it has ended itself; the workers that it had."""
+        out, err = self.process.communicate(timeout=120)
+        assert self.process.returncode == -signal.SIGKILL, out + err
+        return [int(pid) for pid in Path(f"{self.log}.workers").read_text().split()]
 
     def begun(self) -> set[str]:
         """The digests of the trials that this start gave to its engine."""

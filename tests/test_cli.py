@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import gymnasium
@@ -474,17 +473,14 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     seen = ""
     while "return" not in seen:  # the bar of a run that is under way
         seen += os.read(ours, 1000).decode(errors="replace")
-    began = time.monotonic()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
-    took = time.monotonic() - began
     seen += os.read(ours, 10_000).decode(errors="replace")
     os.close(ours)
     assert re.search(r"training █? *.* 0%  .* left", seen)
     assert process.returncode == 130
     assert "gim train --resume a.npz" in seen
     assert "of 10,000,000" in out
-    assert took < 10  # mostly for 80 MB of returns
 
 
 def test_commands_are_found(monkeypatch) -> None:

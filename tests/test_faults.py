@@ -1,17 +1,16 @@
-"""Crashes: killed at random moments, a run goes on and ends with the very same bits."""
+"""Crashes: ended at any point of a write, a study goes on and ends bit for bit as without."""
 
 import os
 import sys
-import time
 import warnings
 from functools import partial
 
-import numpy as np
 import pytest
 
-from gim.experiments import Store, execute
+from gim.experiments import Trial, execute
 from gim.experiments.execute import grid
-from tests.faults import WORKER, Victim, children, ended, ray_or_skip, stored, wait_for
+from tests.faults import Victim, children, ended, ray_or_skip, stored, wait_for
+from tools.robustness import faults
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find processes")
 
@@ -19,37 +18,40 @@ AGENTS = ["gim:m=10", "rmax:m=10", "q_learning"]
 TRIALS = grid(["synthetic", "casinoland"], AGENTS, 100_000, range(10))
 
 
+STUDY = faults.study()
+
+
+@pytest.fixture(scope="module")
+def calm():
+    return execute(STUDY, engine="serial")
+
+
 @pytest.fixture(scope="module")
 def undisturbed():
     return execute(TRIALS, engine="serial")
 
 
-def test_kill_9_at_ten_random_moments(undisturbed, tmp_path):
-    rng = np.random.default_rng(0)
-    folder, before = tmp_path / "results", {}
-    for k in range(10):
-        engine = ("processes", "serial")[k % 2]
-        victim = Victim(TRIALS, folder, engine)
-        if rng.random() < 0.8:  # after a few more trials; else while it starts
-            wait_for(victim.begun)
-            victim.wait_for_trials(len(before) + rng.integers(4))
-        time.sleep(rng.uniform(0, 0.15))
-        workers = children(victim.process.pid, WORKER)
-        victim.kill()
-        wait_for(partial(ended, workers), 10)  # none outlives its parent
-        assert not victim.begun() & before.keys(), "a finished trial was run twice"
-        now = stored(folder)
-        assert before.items() <= now.items(), "a finished trial was written twice"
-        before = now
-    assert 10 < len(before) < len(TRIALS)
-    last = Victim(TRIALS, folder)
+@pytest.mark.parametrize("fault", faults.faults(STUDY, short=True), ids=lambda fault: fault.name)
+def test_a_study_survives(fault, calm):
+    assert faults.outcome(fault, STUDY, calm) == "same bits"
+
+
+@pytest.mark.parametrize("writes", [1, 4])
+def test_no_worker_outlives_a_killed_parent_and_the_rest_is_run(tmp_path, calm, writes):
+    folder = tmp_path / "results"
+    endless = Trial("riverswim", "random", 10**8, 0)  # keeps a worker busy
+    workers = Victim([endless, *STUDY], folder, ends_at=writes).die()
+    assert workers, "there was no worker"
+    wait_for(partial(ended, workers))
+    before = stored(folder)
+    assert len(before) == writes - 1
+    last = Victim(STUDY, folder)
     last.end()
-    assert last.begun() == {trial.digest for trial in TRIALS} - before.keys()
-    assert before.items() <= stored(folder).items()
+    assert last.begun() == {trial.digest for trial in STUDY} - before.keys()
+    assert before.items() <= stored(folder).items(), "a finished trial was written twice"
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # no file is damaged
-        assert len(Store(folder).results()) == len(TRIALS)
-        assert execute(TRIALS, folder, engine="serial").same_bits(undisturbed)
+        assert execute(STUDY, folder, engine="serial").same_bits(calm)
 
 
 def test_a_killed_ray_worker_loses_nothing(undisturbed, tmp_path):

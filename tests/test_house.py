@@ -18,6 +18,7 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
+    ["limits"],
     [
         "arguments",
         "columns",
@@ -28,9 +29,10 @@ LEVELS = [
         "params",
         "plugins",
         "reports",
-        "tables",
     ],
-    ["names", "planning", "reports", "registry", "rendering", "sampling", "source", "terminal"],
+    ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
+    ["sparse_tables", "terminal"],
+    ["tables"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
     ["spaces"],
     ["mdp"],
@@ -38,7 +40,8 @@ LEVELS = [
     ["agent", "convert", "exploration", "theory"],
     ["deploy", "envs", "gymnasium_task", "loop"],
     ["inference"],
-    ["agents", "logs", "rewards_given", "runs"],
+    ["agents", "logs", "rewards_given", "stepwise"],
+    ["runs"],
     ["loading"],
     ["priors_given", "worlds"],
     ["run"],

@@ -2,6 +2,8 @@
 
 import os
 import re
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import gim
 from gim.cli import main
 from gim.cli.compare import split_agents
 from gim.experiments import Store, Study
+from tests.faults import WORKER, children, ended, wait_for
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "study.toml"
 GOOD = """
@@ -198,3 +201,25 @@ def test_run_k_of_a_random_task_is_its_instance_k(capsys):
     tasks = Store("o").results().column("task")
     fixed = ["gridworld:seed=4", "gridworld:seed=4"]
     assert sorted(tasks) == ["gridworld", "gridworld:seed=1", *fixed]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
+def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(capsys, monkeypatch):
+    workers = []
+
+    def press(store, trial, result, put=Store.put):
+        put(store, trial, result)
+        if not workers:
+            workers.extend(children(os.getpid(), WORKER))
+            signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(Store, "put", press)
+    words = ["compare", "riverswim", "--agents", "random", "--runs", "9", "--episodes", "1000000"]
+    assert main([*words, "--out", "my results", "--workers", "2"]) == 130
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert re.search(r"stopped after \d of 9 trials; to go on: gim compare riverswim", err)
+    assert "--out 'my results'" in err
+    assert workers, "there was no worker"
+    wait_for(lambda: ended(workers))
+    assert len(Store("my results").results()) == 1

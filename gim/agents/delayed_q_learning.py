@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from gim.agent import GO_ON, TERMINATED, Agent, Task
 from gim.agents.q_learning import keep_best
 from gim.jit import hot
+from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, largest_reward
 from gim.params import Within
 from gim.sampling import listed
@@ -37,6 +38,11 @@ class Memory(NamedTuple):
     m: NDArray[np.int64]  # [1]
     gamma: NDArray[np.float64]  # [1]
     epsilon1: NDArray[np.float64]  # [1]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        counts = dict.fromkeys(("samples", "t", "step", "changed"), VISITS)
+        return counts | {"best": actions(self.q), "m": SAME, "gamma": SAME}
 
 
 @hot

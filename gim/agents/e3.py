@@ -36,6 +36,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import hot
+from gim.memory import SAME, Limit, Limits, actions
 from gim.model.counts import END, STATE, Known, new_known, review, update_known
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, LeastReward, reward_range
@@ -58,6 +59,11 @@ class Memory(NamedTuple):
     explore: NDArray[np.int64]  # [H, S] the best way out of them; in the last step as `exploit`
     escape: NDArray[np.float64]  # [H, S] its probability in the steps left
     exploit: NDArray[np.int64]  # [H, S] the best policy within the known states
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        plans = dict.fromkeys(("explore", "exploit"), actions(self.known.mask))
+        return plans | {"epsilon": SAME, "mode": Limit(UNDECIDED, EXPLOIT)}
 
 
 @hot

@@ -26,6 +26,7 @@ from gim.inference.belief import (
 )
 from gim.inference.evidence import Evidence
 from gim.jit import hot
+from gim.memory import Limits, actions
 from gim.model.counts import seen
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, reward_range
@@ -48,6 +49,10 @@ class Memory(NamedTuple):
     waited: NDArray[np.int64]  # [1] steps since the last plan
     surprise: NDArray[np.float64]  # [1] weighted sum over visits to pairs met before
     surprise_weight: NDArray[np.float64]  # [1] sum of those weights
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"policy": actions(self.q)}
 
 
 @hot

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Mind, Task
 from gim.jit import hot
+from gim.memory import SAME, Limits
 from gim.planning import backward_induction
 
 
@@ -17,6 +18,10 @@ class Memory(NamedTuple):
     """The policy."""
 
     policy: NDArray[np.int64]  # [H, S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"policy": SAME}
 
 
 @hot

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
 from gim.jit import hot
+from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come, reward_range
 from gim.params import OneOf, Within
 from gim.sampling import listed
@@ -45,6 +46,11 @@ class Memory(NamedTuple):
     c: NDArray[np.float64]  # [1]
     rest: NDArray[np.float64]  # [1]
     delta: NDArray[np.float64]  # [1]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        same = dict.fromkeys(("c", "rest", "delta"), SAME)
+        return same | {"best": actions(self.q), "n": VISITS, "steps": VISITS}
 
 
 @hot

@@ -30,6 +30,7 @@ from gim.inference.belief import Belief, divided, mean_rewards
 from gim.inference.evidence import Evidence
 from gim.inference.prior import Floats
 from gim.jit import bind, hot
+from gim.memory import VISITS, Limit, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
@@ -55,6 +56,16 @@ class Memory(NamedTuple):
     lower: NDArray[np.float64]  # [H + 1, S] lower values of the policy; the last row is 0
     certificates: NDArray[np.float64]  # [room] of each episode, as issued before it
     played: NDArray[np.int64]  # [1] episodes that were
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        more = {"certificates": Limit(grows=True), "played": VISITS}
+        return more | {"policy": actions(self.q)}
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        room = self.certificates.size
+        return "" if self.played[0] < room else f"played = {self.played[0]} of a room of {room}"
 
 
 learn_and_plan = episodic.learn

@@ -23,6 +23,7 @@ from gim.exploration.curious import choose
 from gim.exploration.curious import observe as follow
 from gim.inference.belief import NEVER, Belief, due, new_belief, observe, with_room
 from gim.jit import bind, hot
+from gim.memory import LARGE, SAME, VISITS, Limits, actions
 from gim.model.counts import Known, crowded, new_known, review, update_known
 from gim.planners import Model, best_policy
 
@@ -40,6 +41,11 @@ class Phase(NamedTuple):
     last: NDArray[np.int64]  # visits that end exploration
     replan: NDArray[np.int64]  # visits that ask for the walk's next plan
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        same = dict.fromkeys(("learns_on", "patience", "wants_plans"), SAME)
+        return same | {"idle": VISITS, "last": LARGE, "replan": LARGE}
+
 
 class Memory(NamedTuple):
     """Belief and known-ness, the walk, and after exploration the policy."""
@@ -49,6 +55,10 @@ class Memory(NamedTuple):
     walk: Any  # the exploration's own NamedTuple
     phase: Phase
     policy: NDArray[np.int64]  # [H, S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"policy": actions(self.known.mask)}
 
 
 @hot

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
 from gim.jit import hot
+from gim.memory import SAME, Limits, actions
 from gim.params import Within
 from gim.sampling import listed, pick
 
@@ -31,6 +32,11 @@ class Memory(NamedTuple):
     alpha: NDArray[np.float64]  # [1]
     gamma: NDArray[np.float64]  # [1]
     epsilon: NDArray[np.float64]  # [1]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        same = dict.fromkeys(("actions", "n_actions", "alpha", "gamma", "epsilon"), SAME)
+        return same | {"best": actions(self.q)}
 
 
 @hot

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Task
 from gim.jit import hot
+from gim.memory import SAME, Limits
 from gim.sampling import listed, pick
 
 
@@ -18,6 +19,10 @@ class Memory(NamedTuple):
 
     actions: NDArray[np.int64]  # [S, A]
     n_actions: NDArray[np.int64]  # [S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"actions": SAME, "n_actions": SAME}
 
 
 @hot

@@ -33,6 +33,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import hot
+from gim.memory import SAME, Limits, actions
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
@@ -53,6 +54,10 @@ class Memory(NamedTuple):
     policy: NDArray[np.int64]  # [H, S] for known states
     ties: NDArray[np.int64]  # [S, A] what a lookahead finds best, first in each row
     n_ties: NDArray[np.int64]  # [S] how many they are; 0: the policy says what to do
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"calls_for_plan": SAME, "policy": actions(self.known.mask)}
 
 
 @hot

@@ -33,6 +33,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import entry, hot
+from gim.memory import COUNT, SAME, Limit, Limits, actions, row_fault
 from gim.model.counts import seen, transitions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
@@ -51,6 +52,15 @@ class Added(NamedTuple):
     R: NDArray[np.float64]  # [S, A] sum of rewards
     n_r: NDArray[np.float64]  # [S, A] visits behind the rewards
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, grown = len(self.n), Limit(grows=True)
+        return {"N": grown, "next": Limit(0, S - 1, grows=True), "first": Limit(0, COUNT)}
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        return row_fault(self.first, self.N, self.next)
+
 
 class Memory(NamedTuple):
     """Action values, and the model that they are backed up with."""
@@ -65,6 +75,11 @@ class Memory(NamedTuple):
     gamma: NDArray[np.float64]  # [1]
     beta: NDArray[np.float64]  # [1] in the unit of rewards
     top: NDArray[np.float64]  # [1] the largest value
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        same = dict.fromkeys(("m", "enough", "gamma"), SAME)
+        return same | {"best": actions(self.q)}
 
 
 @hot

@@ -15,6 +15,7 @@ import os
 import pkgutil
 import re
 import sys
+import traceback
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
@@ -23,9 +24,16 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gim
+from gim.limits import bounded_memory, too_large
 from gim.registry import did_you_mean
 
-WRONG, INTERRUPTED = 2, 130  # exit statuses
+FAILED, WRONG, INTERRUPTED = 1, 2, 130  # exit statuses
+BUG = (
+    f"this is a bug of gim {gim.__version__} or of a plugin: please report it with the lines above "
+    "and the command that was given"
+)
+LONGEST = 1000  # letters of a message
+TOO_BIG = ("array is too big", "Maximum allowed", "negative dimensions")  # numpy's ValueErrors
 
 WELCOME = """\
 gim: reinforcement learning by analogy in finite Markov decision processes
@@ -41,7 +49,8 @@ gim: reinforcement learning by analogy in finite Markov decision processes
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 is success; 2 something wrong, said in one line on stderr; 130 Ctrl-C.
+    0 is success; 2 something wrong, said in one line on stderr; 130 Ctrl-C; 1 a bug, the only one
+    that shows where it happened.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
@@ -51,17 +60,25 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            status = _run(words)
+            with bounded_memory():
+                status = _run(words)
             sys.stdout.flush()
         except BrokenPipeError:  # the reader has seen enough: gim envs | head
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (ValueError, OSError) as problem:
             return _say(_message(problem), WRONG)
+        except MemoryError as problem:
+            return _say(too_large(problem), WRONG)
+        except RecursionError:
+            return _say("what was given is nested too deep", WRONG)
         except KeyboardInterrupt:
             return _say("interrupted", INTERRUPTED)
         except SystemExit as end:  # argparse, after --help and --version
             return int(end.code or 0)
+        except Exception:
+            traceback.print_exc()
+            return _say(BUG, FAILED)
     return status
 
 
@@ -83,7 +100,7 @@ def needs(extra: str, *packages: str) -> None:
 def whole(text: str) -> int:
     """Read a whole number, also one written as 1e6."""
     number = float(text)
-    if not number.is_integer():
+    if not number.is_integer() or abs(number) > 1e30:
         raise ValueError
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(number)
 
@@ -128,7 +145,10 @@ def _message(problem: Exception) -> str:
         text = f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     else:
         text = str(problem)
-    return " ".join(text.split())
+    text = " ".join(text.split())
+    if text.startswith(TOO_BIG):
+        text = too_large(problem)
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

@@ -20,6 +20,7 @@ from gim.cli.trials import engine_options, engine_words, keep_table, play, show
 from gim.experiments.execute import grid
 from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance
+from gim.limits import check_trials
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -38,6 +39,7 @@ def run(args: argparse.Namespace) -> int:
     """Check all that can be checked, play, and show a table per world."""
     if args.runs < 1:
         raise ValueError(f"--runs {args.runs}: give 1 or more")
+    check_trials(args.runs)
     agents = list(dict.fromkeys(agent_spec(spec) for spec in split_agents(args.agents)))
     worlds = list(dict.fromkeys(args.worlds))
     trials = grid(worlds, agents, args.episodes, range(args.seed, args.seed + args.runs))

@@ -22,6 +22,7 @@ from gim import files
 from gim.agent import agents
 from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
+from gim.limits import check_trials
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.policy import Policy
@@ -80,6 +81,7 @@ def run(args: argparse.Namespace) -> int:
         return _one(run, args.save, args.save_policy)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
+    check_trials(args.seeds)
     seeds = range(args.seed, args.seed + args.seeds)
     make = partial(prepare, agent, world, args.episodes, horizon=args.horizon, rewards=rewards)
     return _many([partial(make, seed=s) for s in seeds])

@@ -19,7 +19,7 @@ PRESS = len(ACTIONS)
 
 @task("gim/Button-v0", examples=("size=3,horizon=8",))
 def button(
-    size: Annotated[int, Within(1), "rows and columns"] = 8,
+    size: Annotated[int, Within(1, 200), "rows and columns"] = 8,
     prize: Annotated[float, "paid for pressing in the cell of the button"] = 1.0,
     lure: Annotated[float, "paid for entering the last cell"] = 0.1,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 40,

@@ -9,6 +9,7 @@ import numpy as np
 
 from gim.convert import from_outcomes
 from gim.envs.base import task
+from gim.envs.made_of import LISTED, check_entries
 from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
@@ -79,6 +80,7 @@ def gridworld(
         >>> gim.make("gridworld", map="S.#/..G", slip=0.0, start=None)
         <TabularMDP gridworld:map=S.#/..G,slip=0.0: S=5 A=4 H=10 dense>
     """
+    check_entries("gridworld", height * width * 4 * 3, LISTED)
     rows = open_grid(height, width) if map is None else read_map(map)
     if map is not None and (height, width) not in ((4, 4), (len(rows), len(rows[0]))):
         raise ValueError(

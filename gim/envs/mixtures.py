@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gim.envs.base import rewards_of_states, task
+from gim.envs.made_of import check_entries
 from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
@@ -50,6 +51,7 @@ def mixtures(
     ## Version History
     * v0: first version
     """
+    check_entries("mixtures", S * A * S)
     if rank > min(S, A):
         raise ValueError(f"mixtures: rank = {rank}: an {S} x {A} matrix has at most {min(S, A)}")
     rng = np.random.default_rng(seed)

@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gim.envs.base import task
+from gim.envs.made_of import check_entries
 from gim.mdp import TabularMDP
 from gim.params import Within
 
@@ -51,6 +52,7 @@ def riverswim(
     ## Version History
     * v0: first version
     """
+    check_entries("riverswim", length * 2 * length)
     P = np.zeros((length, 2, length))
     last = length - 1
     for s in range(length):

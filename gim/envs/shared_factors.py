@@ -7,6 +7,7 @@ from typing import Annotated
 import numpy as np
 
 from gim.envs.base import rewards_of_states, task
+from gim.envs.made_of import check_entries
 from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
@@ -61,6 +62,7 @@ def shared_factors(
     ## Version History
     * v0: first version
     """
+    check_entries("shared_factors", S * A * S)
     if blocks > S:
         raise ValueError(f"blocks = {blocks} of S = {S} next states: give S at the most")
     rng = np.random.default_rng(seed)

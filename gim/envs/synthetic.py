@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from gim.envs.base import rewards_of_states, task
 from gim.envs.factors import draw_basis, mu1_of, with_mu0, with_mu1
+from gim.envs.made_of import check_entries
 from gim.mdp import TabularMDP
 from gim.params import OneOf, Within
 
@@ -74,6 +75,7 @@ def synthetic(
     ## Version History
     * v0: first version
     """
+    check_entries("synthetic", S * A * S)
     _check(S, A, rank, mu0, mu1)
     rng = np.random.default_rng(seed)
     drawn = np.array([_matrix(rng, S, A, rank, mu0, mu1, kappa) for _ in range(S + 1)])

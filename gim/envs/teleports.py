@@ -16,7 +16,7 @@ from gim.params import Within
 
 @task("gim/Teleports-v0", examples=("size=3,teleports=2,horizon=8",))
 def teleports(
-    size: Annotated[int, Within(3), "rows and columns"] = 8,
+    size: Annotated[int, Within(3, 200), "rows and columns"] = 8,
     teleports: Annotated[int, Within(0), "cells that teleport"] = 4,
     slip: Annotated[float, Within(0, 1), "chance to slip, half to each side"] = 0.4,
     cost: Annotated[float, "cost of every step"] = 0.2,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ from gim.experiments.results import Results
 from gim.experiments.spec import instance
 from gim.experiments.store import Store
 from gim.experiments.trial import Trial
+from gim.limits import check_trials
 from gim.terminal import Progress
 
 
@@ -109,7 +110,10 @@ def grid(
         >>> [t.id for t in grid(["synthetic"], ["gim", "rmax"], 100, [7])]
         ['synthetic-seed=7/gim/100/7', 'synthetic-seed=7/rmax/100/7']
     """
-    worlds, agents, seeds = list(worlds), list(agents), list(seeds)
+    worlds, agents = list(worlds), list(agents)
+    if isinstance(seeds, Sized):  # a range is refused before it is made a list
+        check_trials(len(worlds) * len(agents) * len(seeds))
+    seeds = list(seeds)
     return [
         Trial(instance(world, seed), agent, episodes, seed, epsilon)
         for world in worlds

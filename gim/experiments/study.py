@@ -22,6 +22,7 @@ both ways for one key. Run k of a random task plays its instance k, unless `seed
 from __future__ import annotations
 
 import itertools
+import math
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,6 +33,8 @@ from gim.arguments import whole
 from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance, is_file
 from gim.experiments.trial import Trial
+from gim.limits import check_steps, check_trials
+from gim.mdp import TabularMDP
 from gim.registry import did_you_mean, parse, write
 
 KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
@@ -69,9 +72,13 @@ class Study:
             raise FileNotFoundError(f"{path} does not exist: check the path")
         if path.is_dir():
             raise ValueError(f"{path} is a folder: give a study file (.toml)")
+        if not path.is_file():
+            raise ValueError(f"{path} is a device or a pipe: give a study file (.toml)")
         try:
             given = tomllib.loads(path.read_bytes().decode())
             return cls.of(given)
+        except RecursionError:
+            raise ValueError(f"{path} is nested too deep: no study needs more than 3") from None
         except tomllib.TOMLDecodeError as problem:
             raise ValueError(f"{path} is not valid TOML: {problem}") from None
         except (ValueError, FileNotFoundError) as problem:
@@ -97,9 +104,12 @@ class Study:
             given.get("epsilon"),
             _text(given.get("description", ""), "description"),
         )
+        check_trials(len(study.tasks) * len(study.agents) * len(study.seeds))
         study.trials()
         for each in study.tasks:
-            build(instance(each.task, seeds[0]))
+            world = build(instance(each.task, seeds[0]))
+            if isinstance(world, TabularMDP):
+                check_steps(each.episodes, world.horizon)
         return study
 
     def trials(self) -> list[Trial]:
@@ -143,6 +153,7 @@ def _specs(entry: Any) -> Iterator[str]:
                 raise ValueError(
                     f'{name}: {key} is a table: write it as a spec, such as "als(rank=3)"'
                 )
+    check_trials(math.prod(map(len, choices)))
     for chosen in itertools.product(*choices):
         yield write(name, fixed | dict(zip(grid, chosen, strict=True)), nested=False)
 
@@ -150,6 +161,7 @@ def _specs(entry: Any) -> Iterator[str]:
 def _seeds(given: Mapping[str, Any]) -> tuple[int, ...]:
     if "seeds" not in given:
         first, runs = _whole(given, "seed", 0, 0), _whole(given, "runs", 10, 1)
+        check_trials(runs)
         return tuple(range(first, first + runs))
     for key in ("runs", "seed"):
         if key in given:

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass
 from gim.arguments import whole
 from gim.experiments.code import Code, code_of
 from gim.experiments.spec import agent_in_full, agent_spec, task_in_full, task_spec
+from gim.limits import SEED, STEPS
 
 FORMAT = 3  # of a result: part of the digest, so that older results are not taken for new ones
 
@@ -42,8 +43,8 @@ class Trial:
     epsilon: float | None = None
 
     def __post_init__(self) -> None:
-        for name, low in (("episodes", 1), ("seed", 0)):
-            object.__setattr__(self, name, whole(name, getattr(self, name), low))
+        for name, low, high in (("episodes", 1, STEPS), ("seed", 0, SEED)):
+            object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
         if self.epsilon is not None:
             if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")

@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.jit import hot
+from gim.memory import SAME, Limits
 from gim.model.counts import Counts, Known
 from gim.registry import Registered, Registry
 from gim.sampling import listed, pick
@@ -98,6 +99,10 @@ class Choices(NamedTuple):
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
     rank: NDArray[np.int64]  # [S, A] a random order: the lower rank wins a tie
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return dict.fromkeys(self._fields, SAME)
 
 
 def new_choices(available: NDArray[np.bool_], beta: float, rng: np.random.Generator) -> Choices:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.jit import hot
+from gim.memory import VISITS, Limit, Limits
 from gim.model.counts import Counts, transitions
 
 END = -1  # of a list
@@ -29,6 +30,23 @@ class Links(NamedTuple):
     table: NDArray[np.int32]  # [capacity, 4] s*A + a and s'; the one before it to the same state,
     # and of the same pair, or END
     used: NDArray[np.int64]  # [1] transitions met
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        any_of = Limit(END, np.iinfo(np.int32).max)
+        return {"to": any_of, "of": any_of, "table": any_of._replace(grows=True), "used": VISITS}
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        (used,), (S, A) = self.used.tolist(), self.of.shape
+        if self.table.ndim != 2 or self.table.shape[1] != 4 or used > len(self.table):
+            return f"a table of {self.table.shape} for {used} transitions"
+        met = self.table[:used]
+        inside = met.size == 0 or (met >= [0, 0, END, END]).all()
+        inside = inside and (met < [S * A, S, used, used]).all()
+        if not inside or max(self.to.max(initial=END), self.of.max(initial=END)) >= used:
+            return "a transition that was never met"
+        return ""
 
 
 def new_links(S: int, A: int, pairs: NDArray[np.int64], states: NDArray[np.int64]) -> Links:

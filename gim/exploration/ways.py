@@ -33,6 +33,7 @@ from gim.exploration.transitions import (
     new_links,
 )
 from gim.jit import entry, hot, rare
+from gim.memory import SAME, VISITS, Limit, Limits
 from gim.model.counts import Counts, seen
 
 NONE = -1  # no way
@@ -56,6 +57,25 @@ class Ways(NamedTuple):
     queue: NDArray[np.int64]  # [S] the states with such a change, a ring
     ends: NDArray[np.int64]  # [2] place of the first of them, and how many they are
     work: NDArray[np.int64]  # [1] links looked at so far
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A = self.links.of.shape
+        states = Limit(0, S - 1)
+        return {
+            "way": Limit(min(HERE, NONE), A - 1),
+            "hope": states,
+            "p": Limit(0, 1, grows=True),
+            "queue": states,
+            "ends": Limit(0, S),
+            "work": VISITS,
+            "gamma": SAME,
+        }
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        links, p = len(self.links.table), self.p.shape
+        return "" if p == (links,) else f"p of {p} for {links} links"
 
 
 def new_ways(counts: Counts, own: NDArray[np.float64], gamma: float) -> Ways:

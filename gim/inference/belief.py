@@ -18,6 +18,8 @@ from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_prior, no_prior
 from gim.jit import hot
+from gim.limits import check_rewards
+from gim.memory import LARGE, VISITS, Limits
 from gim.model.counts import (
     Counts,
     count,
@@ -50,10 +52,25 @@ class Belief(NamedTuple):
         """Counts and prior together; see `gim.inference.evidence`."""
         return evidence(self.counts, self.prior, self.terminal, self.rewards)
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"visits": VISITS, "infer_at": LARGE}
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        try:
+            if any(part.size for part in self.prior):
+                check_prior(self.prior, *self.counts.n.shape)
+        except ValueError as problem:
+            return str(problem)
+        return ""
+
 
 def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
+    noise = None if task.truth is None else task.truth.noise
+    check_rewards(*(task.reward_range or (0.0,)), 0.0 if noise is None else float(noise.max()))
     trusted = () if infer is not None and infer.reuses else task.priors
     known = none_known() if task.rewards is None else task.rewards
     by_triple = infer is not None and infer.by_triple and not known.given
@@ -110,7 +127,7 @@ def inferred_when_due(
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)
-        except np.linalg.LinAlgError as problem:
+        except (np.linalg.LinAlgError, ArithmeticError) as problem:
             mind.note(f"an inference failed ({problem}) and was left out; the run goes on without")
             prior = no_prior(task.S, task.A)
     check_prior(prior, task.S, task.A)

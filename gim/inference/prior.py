@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.memory import Limit, Limits
+
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
@@ -53,6 +55,10 @@ class Prior(NamedTuple):
         """What was predicted of the judges without them, CSR of K rows, sharing memory."""
         parts = (self.held_q, self.held_next, self.held_first)
         return sparse.csr_array(parts, shape=(self.judges.size, len(self.n0)))
+
+    def limits(self) -> Limits:
+        """See `gim.memory`; what was inferred is checked as a whole, by the belief."""
+        return dict.fromkeys(self._fields, Limit(grows=True))
 
 
 def no_prior(S: int, A: int) -> Prior:

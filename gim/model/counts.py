@@ -14,10 +14,14 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.jit import entry, hot, rare
+from gim.limits import REWARD
+from gim.memory import COUNT, SAME, VISITS, Limit, Limits
+from gim.model.hash_table import FREE, find, misplaced, rehash
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
 LARGE, CROWDED = 1 << 18, 16  # `compact` makes CSR of so many entries if 1 in 16 is not 0
-FREE = -1  # a key of the hash table that is not taken
+SUM = Limit(-REWARD * COUNT, REWARD * COUNT)  # of rewards
+SQUARES = Limit(0, REWARD * REWARD * COUNT)
 
 # News of a step, added up:
 PAIR = 1  # the pair became known
@@ -37,6 +41,29 @@ class Counts(NamedTuple):
     paid: NDArray[np.float64]  # like `next`: sum of rewards by triple; [0] if nobody asks for it
     paid2: NDArray[np.float64]  # sum of squared rewards likewise
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A = self.n.shape
+        any_size = self.keys.size > 0
+        return {
+            "n": VISITS,
+            "R": SUM,
+            "R2": SQUARES,
+            "next": Limit(0, COUNT, grows=any_size),
+            "keys": Limit(FREE, S * A * S - 1, grows=any_size),
+            "taken": VISITS,
+            "paid": SUM._replace(grows=any_size),
+            "paid2": SQUARES._replace(grows=any_size),
+        }
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`."""
+        if self.keys.size and (problem := table_fault(self)):
+            return problem
+        n = np.asarray(transitions(self).sum(axis=-1)).ravel()
+        off = np.abs(n - self.n.ravel()) > 1e-6 * np.maximum(1.0, n)
+        return "next does not add up to n" if off.any() else ""
+
 
 class Known(NamedTuple):
     """The known-ness mask P^K (n >= m) and the rho-known states."""
@@ -50,6 +77,12 @@ class Known(NamedTuple):
     terminal: NDArray[np.bool_]  # [S] entered as terminal; nothing is left to learn there
     pairs: NDArray[np.int64]  # [1] known pairs in all, sum(P^K)
     goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A = self.mask.shape
+        same = dict.fromkeys(("m", "available", "needed", "goal"), SAME)
+        return same | {"actions": Limit(0, A), "pairs": Limit(0, S * A)}
 
 
 def new_counts(S: int, A: int, by_triple: bool = False) -> Counts:
@@ -121,17 +154,6 @@ def _ceil(x: float) -> int:
 
 
 @hot
-def find(keys: Any, key: int) -> int:
-    """The place of a key, or the free place where it belongs (linear probing)."""
-    last = keys.size - 1  # a power of 2 less 1
-    mixed = (key & 0x7FFFFFFF) * 0x5BD1E995 ^ (key >> 31)  # below 2^63: plain Python must agree
-    place = (mixed >> 15) & last
-    while keys[place] != FREE and keys[place] != key:
-        place = (place + 1) & last
-    return place
-
-
-@hot
 def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
     """Count one step; True asks for room: the hash table is as full as it may be."""
     S, A = counts.n.shape
@@ -168,6 +190,19 @@ def seen(counts: Any, s: int, a: int, t: int) -> float:
     return counts.next[place] if counts.keys[place] == key else 0.0
 
 
+def table_fault(counts: Counts) -> str:
+    """What is wrong with the hash table of counts that come from a file, or nothing."""
+    keys, size = counts.keys, counts.keys.size
+    used = keys[keys != FREE]
+    if size & (size - 1) or any(part.size not in (0, size) for part in (counts.paid, counts.paid2)):
+        return "keys, next and paid are not of one size, a power of 2"
+    if counts.next.size != size or counts.taken[0] != used.size or 2 * used.size > size:
+        return f"{counts.taken[0]} keys are said to be taken of {size}"
+    if np.unique(used).size < used.size or misplaced(keys):
+        return "keys are not where they are looked for"
+    return ""
+
+
 def grown(counts: Counts) -> Counts:
     """The same counts with twice the room."""
     keys = np.full(2 * counts.keys.size, FREE, np.int64)
@@ -178,16 +213,6 @@ def grown(counts: Counts) -> Counts:
         if old.size:
             rehash(counts.keys, old, keys, moved[name])
     return counts._replace(keys=keys, **moved)
-
-
-@entry
-def rehash(old_keys: Any, old_values: Any, keys: Any, values: Any) -> None:
-    """Put values by key into a larger hash table."""
-    for i in range(old_keys.size):
-        if old_keys[i] != FREE:
-            place = find(keys, old_keys[i])
-            keys[place] = old_keys[i]
-            values[place] = old_values[i]
 
 
 @rare

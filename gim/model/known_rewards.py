@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.jit import entry
+from gim.memory import SAME, Limits, row_fault
 
 Floats = NDArray[np.float64]
 MOST_CALLS = 1 << 21  # triples for which a user's function is asked
@@ -26,6 +27,10 @@ class KnownRewards(NamedTuple):
     by_next: Floats  # [nnz] of each triple that is listed
     next: NDArray[np.int64]  # [nnz] its next state, rising for each pair
     first: NDArray[np.int64]  # [S*A + 1] where each pair begins; [0] if no triple is listed
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return dict.fromkeys(self._fields, SAME)
 
     @property
     def given(self) -> bool:
@@ -106,10 +111,18 @@ def by_function(
 
 def checked(known: KnownRewards, S: int, A: int) -> KnownRewards:
     """The same if it is for a world of S states and A actions, and finite; else a ValueError."""
+    if any(part.dtype != kept.dtype for part, kept in zip(known, none_known(), strict=True)):
+        raise ValueError("rewards= are not numbers of 64 bits")
     if known.r.shape != (S, A):
         raise ValueError(f"rewards= are for {known.r.shape} states and actions, not {(S, A)}")
     if not (np.isfinite(known.r).all() and np.isfinite(known.by_next).all()):
         raise ValueError("rewards= are not finite everywhere")
+    if known.first.shape not in ((0,), (S * A + 1,)) or row_fault(
+        known.first, known.by_next, known.next
+    ):
+        raise ValueError("rewards= by next state do not say which triples they are of")
+    if known.next.size and not 0 <= known.next.min() <= known.next.max() < S:
+        raise ValueError(f"rewards= by next state speak of states beyond 0 to {S - 1}")
     return known
 
 

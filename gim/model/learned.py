@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.mdp import TabularMDP
+from gim.memory import COUNT
 
 
 class LearnedModel(TabularMDP):
@@ -32,7 +33,7 @@ class LearnedModel(TabularMDP):
         self, *args: Any, visits: Any, known: Any, supported: Any = None, **kwargs: Any
     ) -> None:
         super().__init__(*args, **kwargs)
-        self.visits = np.array(visits, np.int64)
+        self.visits = _visits(visits)
         self.known = np.array(known, bool)
         given = (self.visits > 0) | ~self._stays() if supported is None else supported
         self.supported = np.array(given, bool) | self.terminal[:, None]
@@ -90,3 +91,13 @@ class LearnedModel(TabularMDP):
 
     def _behind(self) -> dict[str, NDArray[Any]]:
         return {"visits": self.visits, "known": self.known, "supported": self.supported}
+
+
+def _visits(given: Any) -> NDArray[np.int64]:
+    """Numbers of visits: whole, none below 0, none that floats could not count on."""
+    visits = np.asarray(given)
+    if visits.dtype.kind not in "iufb" or not np.all((visits >= 0) & (visits <= COUNT)):
+        raise ValueError("visits holds what is no number of visits: give whole numbers from 0 on")
+    if not np.all(visits == np.floor(visits)):
+        raise ValueError("visits holds a part of a visit: give whole numbers")
+    return np.array(visits, np.int64)

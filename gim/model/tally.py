@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.model.counts import Counts, grown, new_counts, rehash
+from gim.model.counts import Counts, grown, new_counts
+from gim.model.hash_table import rehash
 
 
 def tally(

@@ -27,7 +27,8 @@ def check_agent(
 
     The spec string of the agent builds it again; compiled, plain and stepwise runs agree bit for
     bit; a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded
-    and resumed ends as one that was not; the policies are valid; no reference is lost or kept.
+    and resumed ends as one that was not; the policies are valid; no reference is lost or kept. An
+    agent that is not one of gim's own is also played with every index checked.
     """
     assert agents.make(str(agent)) == agent, f"{agent} does not come back from its spec string"
     for world in small_worlds() if worlds is None else worlds:
@@ -42,6 +43,8 @@ def check_agent(
         other = world.to_dense() if world.sparse else world.to_sparse()
         _same(compiled, prepare(agent, other, episodes, seed).go(), "the other storage")
         _same(compiled, _resumed(agent, world, episodes, seed), "a paused and resumed run")
+        if not agents.owns(type(agent)):
+            _same(compiled, _checked(prepare(agent, world, episodes, seed)).go(), "checked indices")
         _check_policy(compiled, world)
         _check_references(agent, world)
 
@@ -74,6 +77,11 @@ def small_worlds() -> list[TabularMDP]:
 
 def _plain(run: Run) -> Run:
     run._driver.play = plain(run._driver.play)
+    return run
+
+
+def _checked(run: Run) -> Run:
+    run._driver.check_indices()
     return run
 
 

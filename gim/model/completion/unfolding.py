@@ -90,7 +90,8 @@ def share(
         VV = (V @ transposed(V)).reshape(A, -1)
         right = (data @ transposed(V)).sum(axis=0)
         new = solve_each((weights @ VV).reshape(S, rank, rank), right[:, :, None], penalty)[:, :, 0]
-        change = np.linalg.norm(new - U) / np.sqrt(np.linalg.norm(new) ** 2 + 0.01 * size)
+        length = np.sqrt(np.linalg.norm(new) ** 2 + 0.01 * size)
+        change = np.linalg.norm(new - U) / length if length > 0 else 0.0  # 0: nothing is known
         U = new
         if penalty == ridge and change <= tolerance:
             break

@@ -1,0 +1,95 @@
+"""How much is taken on: limits stated once, checked before any work begins."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+INT = 2**63 - 1  # the largest whole number that a table, a file or compiled code holds
+SEED = INT
+STEPS = 10**13  # of a run: four days of the fastest agent
+TRIALS = 10**6  # of a study: the files of one folder
+REWARD = 1e70  # for agents that count: fourth powers of rewards must not overflow
+NESTING = 20  # brackets within brackets in a spec string
+
+
+def check_steps(episodes: int, horizon: int) -> None:
+    """Refuse a run that would not end within days.
+
+    Example:
+        >>> check_steps(10**9, 10**5)
+        Traceback (most recent call last):
+        ...
+        ValueError: 1,000,000,000 episodes of 100,000 steps: 10,000,000,000,000 steps are the limit
+    """
+    if episodes * horizon > STEPS:
+        raise ValueError(
+            f"{episodes:,} episodes of {horizon:,} steps: {STEPS:,} steps are the limit"
+        )
+
+
+def check_rewards(*numbers: float) -> None:
+    """Refuse rewards, or their noise, that an agent which counts cannot square.
+
+    Example:
+        >>> check_rewards(0.0, 1e300)
+        Traceback (most recent call last):
+        ...
+        ValueError: rewards of 1e+300: agents that count take up to 1e+70; scale them down
+    """
+    if (largest := max(map(abs, numbers))) > REWARD:
+        raise ValueError(
+            f"rewards of {largest:g}: agents that count take up to {REWARD:g}; scale them down"
+        )
+
+
+def check_trials(number: int) -> None:
+    """Refuse a study of more trials than a folder can keep."""
+    if number > TRIALS:
+        raise ValueError(f"{number:,} trials: {TRIALS:,} are the limit of one study")
+
+
+def too_large(problem: BaseException) -> str:
+    """One line for an array that does not fit into memory, or into any."""
+    text = str(problem).rstrip(".")
+    return f"this needs more memory than there is ({text or 'out of memory'}): ask for less"
+
+
+@contextmanager
+def bounded_memory() -> Iterator[None]:
+    """Let what needs more memory than the machine has fail at once, as a MemoryError.
+
+    Linux grants more than it has, and ends the process when that is used. Elsewhere this does
+    nothing.
+    """
+    available = _available()
+    if available is None:
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    used = int(Path("/proc/self/statm").read_text().split()[5]) * resource.getpagesize()
+    ceiling = used + available
+    if hard != resource.RLIM_INFINITY:
+        ceiling = min(ceiling, hard)
+    if soft != resource.RLIM_INFINITY:
+        ceiling = min(ceiling, soft)
+    try:
+        resource.setrlimit(resource.RLIMIT_DATA, (ceiling, hard))
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
+
+
+def _available() -> int | None:
+    """Bytes that could still be used, where the system tells."""
+    if not sys.platform.startswith("linux"):
+        return None
+    try:
+        rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+        return sum(int(rows[name].split()[0]) * 1024 for name in ("MemAvailable", "SwapFree"))
+    except (OSError, KeyError, ValueError):
+        return None

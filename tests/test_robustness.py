@@ -1,0 +1,78 @@
+"""Short forms of what `make fuzz`, `make soak` and `make extremes` do at length."""
+
+import numpy as np
+import pytest
+
+import gim
+from gim.limits import STEPS, TRIALS, bounded_memory, check_trials
+from gim.run import prepare
+from tools.robustness import extremes, fuzz, soak, words
+
+
+def test_absurd_words_are_answered_in_one_line():
+    with words.own_folder() as folder:
+        rng = np.random.default_rng(5)
+        for line in words.inputs(rng, len(words.HUGE) + len(words.STUDIES) + 60, folder):
+            words.answer(line, seconds=120)
+
+
+def test_a_bug_says_how_to_report_it(monkeypatch, capsys):
+    def broken(args):
+        raise KeyError("nobody thought of this")
+
+    monkeypatch.setattr("gim.cli.agents.run", broken)
+    assert gim.cli.main(["agents"]) == 1
+    err = capsys.readouterr().err
+    assert "nobody thought of this" in err
+    assert "please report it" in err.splitlines()[-1]
+
+
+@pytest.mark.parametrize("entry", [name for name in fuzz.ENTRIES if name != "learned models"])
+def test_an_entry_answers_or_refuses(entry):
+    row = fuzz.row(entry, fuzz.ENTRIES[entry][0], 25, seed=1000)
+    assert not row.finds
+    assert row.answered + row.refused == 25
+
+
+@pytest.mark.parametrize(("entry", "seed"), fuzz.FOUND)
+def test_what_was_found_once_is_mended(entry, seed):
+    with pytest.raises(fuzz.Refused):
+        fuzz.one(fuzz.ENTRIES[entry][0], seed)
+
+
+SAMPLE = ("agent q_learning", "agent psrl", "plan over the horizon", "plan, discounted", "diameter")
+
+
+@pytest.mark.parametrize("thing", SAMPLE)
+def test_extreme_worlds_are_right_or_refused(thing):
+    made = extremes.things()[thing]
+    for world, mdp in extremes.worlds().items():
+        end = extremes.cell(made, mdp)
+        assert not end.startswith("wrong"), (world, end)
+        assert end == "right" or "1e" in world, (world, end)
+
+
+def test_an_episode_of_2_to_the_31_steps():
+    mdp = extremes.long()
+    run = prepare(gim.QLearning(), mdp, 1, 0).pause_at(5000)
+    assert run.steps == 5000
+    with pytest.raises(ValueError, match="more memory than there is"):
+        prepare(gim.UCBVI(), mdp, 1, 0)
+
+
+def test_limits():
+    check_trials(TRIALS)
+    with pytest.raises(ValueError, match="1,000,001 trials"):
+        check_trials(TRIALS + 1)
+    with pytest.raises(ValueError, match="are the limit"):
+        prepare(gim.QLearning(), gim.make("riverswim"), STEPS // 20 + 1, 0)
+    with pytest.raises(ValueError, match="seed = "):
+        gim.run("random", "riverswim", 1, seed=2**63)
+    with bounded_memory(), pytest.raises(MemoryError):
+        np.ones(2**45)
+
+
+def test_memory_stays_flat():
+    slices = list(soak.soak("q_learning", 4, 50_000))
+    assert len(slices) == 4
+    assert not soak.grown(slices)

@@ -1,0 +1,147 @@
+"""`python -m tools.robustness WHAT`: faults, fuzz, soak, extremes or files, as tables.
+
+The exit status is 1 if anything was found.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gim.agent import agents
+from gim.experiments import execute
+from tools.robustness import extremes, faults, fuzz, run_files, soak, words
+
+
+def run_faults(args: argparse.Namespace) -> int:
+    """Each fault, and what became of the study."""
+    trials = faults.study()
+    undisturbed = execute(trials, engine="serial")
+    lost = 0
+    kinds: Counter[tuple[str, str]] = Counter()
+    for fault in faults.faults(trials, args.short):
+        try:
+            end = faults.outcome(fault, trials, undisturbed)
+        except AssertionError as problem:
+            end = str(problem)
+        lost += end != "same bits"
+        kinds[" ".join(word for word in fault.name.split() if not word.isdigit()), end] += 1
+    _table(("fault", "number", "after it"), [(kind, n, end) for (kind, end), n in kinds.items()])
+    print(f"\n{sum(kinds.values())} faults, {lost} with a lost or changed result")
+    return lost
+
+
+def run_fuzz(args: argparse.Namespace) -> int:
+    """Inputs by entry."""
+    _table(("entry", "inputs", "answered", "refused", "finds", "seconds"), [])
+    rows = []
+    for row in _fuzzed(args.number, args.seed):
+        _line((*row[:4], len(row.finds), f"{row.seconds:.0f}"))
+        for find in row.finds[:5]:
+            print(f"{row.entry}, {find}", file=sys.stderr)
+        rows.append(row)
+    print(f"\n{sum(row.inputs for row in rows):,} inputs")
+    return sum(len(row.finds) for row in rows)
+
+
+def _fuzzed(number: int, seed: int) -> Iterator[fuzz.Row]:
+    yield from fuzz.run(number, seed)
+    yield fuzz.row("run files", fuzz.Runs(), max(20, number // 200), seed)
+    yield _words(max(60, number // 50), seed)
+
+
+def _words(number: int, seed: int) -> fuzz.Row:
+    ends: Counter[int] = Counter()
+    finds, began = [], time.perf_counter()
+    with words.own_folder() as folder:
+        for line in words.inputs(np.random.default_rng(seed), number, folder):
+            try:
+                ends[words.answer(line)[0]] += 1
+            except (AssertionError, words.TooLong) as problem:
+                finds.append(str(problem))
+    return fuzz.Row("command lines", number, ends[0], ends[2], finds, time.perf_counter() - began)
+
+
+def run_files_(args: argparse.Namespace) -> int:
+    """Every change of the run file of every agent."""
+    rows, wrong = [], 0
+    for name in agents.names():
+        ends: Counter[str] = Counter()
+        for case in run_files.cases(run_files.paused(name), np.random.default_rng(args.seed)):
+            try:
+                ends[run_files.outcome(case)] += 1
+            except Exception as problem:
+                wrong += 1
+                print(f"{name}, {case.place} {case.change}: {problem!r}", file=sys.stderr)
+        rows.append((name, sum(ends.values()), ends["refused"], ends["harmless"], ends["taken"]))
+    _table(("agent", "changes", "refused", "harmless", "too long to play"), rows)
+    return wrong
+
+
+def run_extremes(args: argparse.Namespace) -> int:
+    """Everything that is registered in every extreme world."""
+    cells: dict[str, dict[str, str]] = {}
+    for thing, world, end in extremes.matrix():
+        cells.setdefault(thing, {})[world] = end
+        if end.startswith("wrong"):
+            print(f"{thing}, {world}: {end}", file=sys.stderr)
+    every = list(extremes.worlds())
+    marks = {"right": "+", "refused": "-", "wrong": "X"}
+    rows = [
+        (thing, *(marks[ends[world].partition(":")[0]] for world in every))
+        for thing, ends in cells.items()
+    ]
+    _table(("thing", *every), rows)
+    return sum(row.count("X") for row in rows)
+
+
+def run_soak(args: argparse.Namespace) -> int:
+    """Long runs of a few agents."""
+    rows, leaks = [], 0
+    for spec in soak.AGENTS:
+        slices = list(soak.soak(spec, 4 if args.short else 20, 20_000 if args.short else 2_000_000))
+        leaks += soak.grown(slices)
+        first, last = slices[0], slices[-1]
+        rows.append(
+            (spec, f"{last.steps:,}", f"{last.rate / first.rate:.2f}", last.memory - first.memory)
+        )
+    _table(("agent", "steps", "speed, last over first slice", "memory grown, KiB"), rows)
+    return leaks
+
+
+def _table(head: tuple[str, ...], rows: Sequence[tuple[object, ...]]) -> None:
+    for row in (head, tuple("---" for _ in head), *rows):
+        _line(row)
+
+
+def _line(row: tuple[object, ...]) -> None:
+    print("| " + " | ".join(map(str, row)) + " |", flush=True)
+
+
+WHAT = {
+    "faults": run_faults,
+    "fuzz": run_fuzz,
+    "soak": run_soak,
+    "extremes": run_extremes,
+    "files": run_files_,
+}
+
+
+def main() -> int:
+    """Run one of them."""
+    parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
+    parser.add_argument("what", choices=WHAT)
+    parser.add_argument("--short", action="store_true", help="one of each kind")
+    parser.add_argument("--number", type=int, default=100_000, help="inputs of the fuzzer")
+    parser.add_argument("--seed", type=int, default=0)
+    args = parser.parse_args()
+    return int(WHAT[args.what](args) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
