@@ -14,7 +14,7 @@ import numpy as np
 
 from gim.inference.structure.block import Block
 from gim.inference.structure.exceptions import exceptions
-from gim.inference.structure.moves import CLIP, STAY, WRAP
+from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP
 from gim.inference.structure.state_types import Typed
 from gim.inference.structure.triples import Floats, Ints, Mask, Triples, summed
 
@@ -26,6 +26,7 @@ EDGES = {
     STAY: "blocked moves stay",
     CLIP: "moves end at the edge",
     WRAP: "moves go round the edge",
+    HOME: "moves beyond one edge all lead to one place",
 }
 
 Change = Mapping[str, str]
@@ -74,10 +75,10 @@ class Rule:
         text += "".join(f"; {edge}" for edge in self.edges)
         text += f"; explains {self.explained:.0%} of its pairs held out ({self.support} visits)"
         if self.exceptions:
-            some = ", ".join(self.labels[:SHOWN])
             more = ", ..." if len(self.exceptions) > SHOWN else ""
             plural = "s" if len(self.exceptions) > 1 else ""
-            text += f"; {len(self.exceptions)} exception{plural}: {some}{more}"
+            some = ", ".join(self.labels[:SHOWN]) + more
+            text += f"; {len(self.exceptions)} exception{plural}: {some}"
         return text
 
 
@@ -87,8 +88,8 @@ def _listed(outcomes: Sequence[tuple[Change, float]]) -> str:
     shown = [
         f"{_phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
     ]
-    rest = len(shown) - SHOWN
-    return ", ".join(shown[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
+    more = f", {len(shown) - SHOWN} more" if len(shown) > SHOWN else ""
+    return ", ".join(shown[:SHOWN]) + more
 
 
 def _phrase(change: Change) -> str:
@@ -181,8 +182,9 @@ def _alike(told: list[Outcomes]) -> bool:
 
 
 def _by_action(block: Block) -> bool:
-    """Whether chances depend on the action."""
-    return any(block.data.triples.variable_of(f) < 0 for f in block.form.chain[-1])
+    """Whether chances depend on the action, or what it adds was found."""
+    variable_of, move = block.data.triples.variable_of, block.form.move
+    return move.found or any(variable_of(f) < 0 for f in block.form.chain[-1])
 
 
 def _places(fitted: Any, blocks: list[Block], names: Names) -> tuple[Ints, dict[int, str]]:
@@ -209,8 +211,7 @@ def _places(fitted: Any, blocks: list[Block], names: Names) -> tuple[Ints, dict[
 
 def _condition(triples: Triples, feature: int, s: int, names: Names) -> str:
     """What a feature says of a state."""
-    v = triples.variable_of(feature)
-    code = int(triples.codes[s, v])
+    code = int(triples.codes[s, v := triples.variable_of(feature)])
     if feature < triples.k:
         return f"{names.variable(v)} = {names.value(v, code)}"
     last = int(triples.codes[:, v].max())
@@ -233,10 +234,10 @@ def _told(
     for block in blocks:
         data = block.data
         weight = block.stack.weights.of[data.of] * block.posterior.share * here[data.slot[data.of]]
-        mass = summed(data.outcome, weight, data.many)
+        mass, action = summed(data.outcome, weight, data.many), data.pairs[here][0] % data.triples.A
         chances: dict[tuple[tuple[str, str], ...], float] = {}
         for o in np.flatnonzero(mass > RARE * mass.sum()).tolist():
-            change = tuple(_change(block, o, names).items())
+            change = tuple(_change(block, o, names, action).items())
             chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
         likely = sorted(chances.items(), key=lambda item: -item[1])
         kept: list[tuple[Change, float]] = [(dict(change), chance) for change, chance in likely]
@@ -245,18 +246,19 @@ def _told(
     return tuple(each for part in told for each in part), tuple(map(len, told)), tuple(edges)
 
 
-def _change(block: Block, o: int, names: Names) -> Change:
-    """An outcome by variable."""
-    data = block.data
-    variables, (add, fixed, _) = data.move.variables, data.outcomes
-    added = {v: (j, sign) for v, j, sign in data.move.shifts}
+def _change(block: Block, o: int, names: Names, a: int) -> Change:
+    """An outcome by variable; `a` is the action, where it matters."""
+    data, variables = block.data, block.data.move.variables
+    add, fixed, _ = data.outcomes
+    added = {v: (j, sign) for v, j, sign in data.move.shifts if not isinstance(j, tuple)}
+    found = {v: amounts[a] for v, amounts, _ in data.move.shifts if isinstance(amounts, tuple)}
     if o >= data.changes:
         value = data.values.codes[o - data.changes]
         pairs = zip(variables, value.tolist(), strict=True)
         return {names.variable(v): f"= {names.value(v, c)}" for v, c in pairs}
     change = {}
     for i, v in enumerate(variables):
-        by, sets = int(add[o, i]), bool(fixed[o, i])
+        by, sets = int(add[o, i]) + (not fixed[o, i]) * found.get(v, 0), bool(fixed[o, i])
         text = f"= {names.value(v, by)}" if sets else f"{'-' if by < 0 else '+'} {abs(by)}"
         if v in added and not sets:
             j, sign = added[v]
@@ -272,25 +274,23 @@ def _edges(block: Block, weight: Floats) -> list[str]:
     data = block.data
     observed = np.flatnonzero((weight > 0) & (data.outcome < data.changes))
     o, i = data.outcome[observed], data.of[observed]
-    base, reached = data.start.base[data.slot[i]], data.values.codes[data.target[i]]
     add, fixed, edge = data.outcomes
-    plain = np.where(fixed[o], add[o], base + add[o])
-    turned = (plain != reached).any(axis=1)
-    mass = summed(edge[o][turned], weight[observed][turned], 3)
+    plain = np.where(fixed[o], add[o], data.start.base[data.slot[i]] + add[o])
+    turned = (plain != data.values.codes[data.target[i]]).any(axis=1)
+    mass = summed(np.minimum(edge[o], HOME)[turned], weight[observed][turned], 4)
     stays = (data.start.own[data.slot[i]] == data.target[i]) & turned
-    mass[STAY] += weight[observed][stays & (edge[o] == CLIP)].sum()
-    mass[CLIP] -= weight[observed][stays & (edge[o] == CLIP)].sum()
-    return [EDGES[e] for e in (STAY, CLIP, WRAP) if mass[e] > 0.01 * weight.sum()]
+    stopped = weight[observed][stays & (edge[o] == CLIP)].sum()
+    mass[[STAY, CLIP]] += stopped, -stopped
+    return [EDGES[e] for e in EDGES if mass[e] > 0.01 * weight.sum()]
 
 
 def _walls(block: Block, here: Mask) -> Mask:
     """Pairs that stayed where the likeliest change leads to what is within reach, but not there."""
     data = block.data
-    found = np.zeros(len(data.pairs), bool)
+    found, change = np.zeros(len(data.pairs), bool), data.outcome < data.changes
     weight = block.posterior.share * block.stack.weights.of[data.of] * here[data.slot[data.of]]
-    change = data.outcome < data.changes
     mass = summed(data.outcome[change], weight[change], max(data.changes, 1))
-    add, fixed = data.outcomes.add, data.outcomes.fixed
+    add, fixed, _ = data.outcomes
     if not mass.any() or not add[best := int(np.argmax(mass))].any():
         return found
     plain = np.where(fixed[best], add[best], data.start.base + add[best])
