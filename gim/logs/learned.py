@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from gim.logs.case import SEED, Inferred
 from gim.logs.log import Log
+from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
 from gim.logs.safe.base import Floats, Safe
 from gim.logs.truth import placed
 from gim.logs.worth import returns, values_of
@@ -79,6 +80,29 @@ class Learned:
         """
         other = self.behind.case.baseline if policy is None else np.asarray(policy)
         return _value(self._returns(np.asarray(self.policy)) - self._returns(other))
+
+    def evaluated(self, policy: ArrayLike | None = None) -> dict[str, Estimate]:
+        """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
+
+        By "importance sampling" where there is a horizon, and "doubly robust"; nothing where there
+        is but one episode. Of the policy that was learned from the same episodes both are hopeful:
+        see `gim.logs.held_out`.
+
+        Args:
+            policy: as in `against`; None: the policy itself.
+        """
+        if len(self.log.starts) < 2:
+            return {}
+        array, case = np.asarray(self.policy if policy is None else policy), self.behind.case
+        steps = steps_of(self.log, case, array, values_of(case, array))
+        ways = {"importance sampling": importance_sampling} if case.horizon else {}
+        ways["doubly robust"] = doubly_robust
+        return {name: way(steps, case.gamma, SEED) for name, way in ways.items()}
+
+    @cached_property
+    def agreement(self) -> str:
+        """A sentence on whether what happened bears out the model."""
+        return agreement(self.value, self.evaluated().get("doubly robust"))
 
     def compare(self, mdp: TabularMDP) -> dict[str, float]:
         """Compare with the truth, where it is known: true returns from where its episodes begin.
@@ -157,6 +181,7 @@ class Learned:
             f"value        {_written(self.value)}",
             f"better       {_written(gain)} than the baseline",
             f"never tried  {self.unseen} recommended pairs, by analogy with others",
+            f"check        {self.agreement}",
         ]
         tries = [f"{each.action} in {each.state}" for each in self.wanted[:3]]
         if tries:
