@@ -29,6 +29,7 @@ from gim.envs import make
 from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
+from gim.inference.structure import Rule
 from gim.loading import load
 from gim.logs import Log, from_log, learn
 from gim.mdp import TabularMDP
@@ -36,8 +37,9 @@ from gim.model import completion
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
 from gim.policy import Policy
+from gim.reports import Report
 from gim.run import run
-from gim.runs import Interrupted, Report, Run, Runs
+from gim.runs import Interrupted, Run, Runs
 from gim.variables import Variables
 from gim.worlds import World
 
@@ -75,6 +77,7 @@ __all__ = [
     "RTDPRMax",
     "Random",
     "Report",
+    "Rule",
     "Run",
     "Runs",
     "TabularMDP",

@@ -52,13 +52,15 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
 
 def named(array: NDArray[Any], world: Built) -> Policy:
     """A policy in the names of a world."""
+    return Policy(array, *names_of(world))
+
+
+def names_of(world: Built) -> tuple[Names, Names]:
+    """What a world calls its states and its actions."""
     if isinstance(world, TabularMDP):
         states = _names("state", world.S, world.state_labels, world.variables)
-        return Policy(
-            array, states, _names("action", world.A, world.action_labels, world.action_variables)
-        )
-    spaces = {"state": world.observation_space, "action": world.action_space}
-    return Policy(array, *(_of_space(kind, space) for kind, space in spaces.items()))
+        return states, _names("action", world.A, world.action_labels, world.action_variables)
+    return _of_space("state", world.observation_space), _of_space("action", world.action_space)
 
 
 def _names(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:

@@ -170,3 +170,14 @@ def actions_of_env(env: Any) -> tuple[str, ...] | None:
     """What one of Gymnasium's own environments calls its actions."""
     names = (ACTIONS.get(kind.__name__) for kind in type(env).__mro__)
     return next((name for name in names if name is not None), None)
+
+
+def spec_of(env: Any) -> dict[str, Any]:
+    """How `gymnasium.make` makes this environment again."""
+    if env.spec is None:
+        raise ValueError("only an environment made by gymnasium.make can be saved with a run")
+    if (strange := unlike_made(env)) is not None:
+        raise ValueError(
+            f"a run cannot be saved with a {strange} around its environment, which would be lost"
+        )
+    return {"id": env.spec.id, "kwargs": dict(env.spec.kwargs)}

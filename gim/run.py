@@ -22,7 +22,8 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
-from gim.runs import Callback, Run, Runs
+from gim.reports import Callback
+from gim.runs import Run, Runs
 from gim.worlds import World, world_of
 
 FROM_TABLE = (

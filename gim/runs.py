@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,38 +11,23 @@ from numpy.typing import NDArray
 
 from gim import files
 from gim.agent import GROW, Agent, Mind, Task
-from gim.deploy import Built, best_policy, named
-from gim.gymnasium_table import unlike_made
+from gim.deploy import Built, best_policy, named, names_of
+from gim.gymnasium_table import spec_of
+from gim.inference.analogies import analogies, words_of
+from gim.inference.base import Frame
+from gim.inference.structure.rule import Rule
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, Stepwise, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
+from gim.reports import Callback, Report
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
-RECORD = (
-    "episode",
-    "plans",
-    "walk_plans",
-    "explored_at",
-    "notes",
-)  # of the mind, saved as they are
-
-
-@dataclass(frozen=True)
-class Report:
-    """What a callback is told, about ten times a second; return True to pause the run."""
-
-    episode: int  # episodes finished
-    episodes: int  # asked for
-    steps: int
-    seconds: float  # since the run was started or resumed
-    mean: float  # mean return of the last tenth of the finished episodes
-
-
-Callback = Callable[[Report], Any]
+# Of the mind, saved as they are:
+RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")
 
 
 class Interrupted(KeyboardInterrupt):
@@ -129,6 +112,34 @@ class Run:
             ('right', 'left', True)
         """
         return best_policy(self.agent, self.memory, self.task, self.named_by)
+
+    def analogies(self) -> list[Rule]:
+        """What was learned of the world, in words: what each action does, wherever it is taken.
+
+        Rules speak of the variables that states are made of, of rows and columns read off their
+        numbers, or of types of states; see `gim.Rule`. The list is empty if none explains pairs
+        that were held out better than mere means do.
+
+        Example:
+            >>> import gim
+            >>> run = gim.run("analogist", "gridworld:height=6,width=6", episodes=100)
+            >>> rule = run.analogies()[0]
+            >>> rule.action, rule.outcomes[0][0]
+            ('up', {'row': -1})
+        """
+        belief = self.agent.belief(self.memory)
+        if belief is None:
+            kind = type(self.agent).__name__
+            raise ValueError(
+                f"{kind} does not count transitions: there is nothing to find rules in"
+            )
+        task = self.task
+        made_of = (task.variables, task.action_variables)
+        return analogies(
+            belief.counts,
+            Frame(task.available, belief.terminal, (0.0, 1.0), None, *made_of),
+            words_of(*names_of(self.named_by), *made_of),
+        )
 
     @property
     def model(self) -> LearnedModel | None:
@@ -269,7 +280,7 @@ class Run:
             packed, meta["world"] = self.world.pack()
             arrays |= {f"world.{key}": value for key, value in packed.items()}
         else:
-            meta["env"] = _spec_of(self.world)
+            meta["env"] = spec_of(self.world)
         if self.task.prior is not None:
             packed, meta["prior"] = self.task.prior.pack()
             arrays |= {f"prior.{key}": value for key, value in packed.items()}
@@ -309,13 +320,3 @@ class Runs(list[Run]):
     def score(self) -> float:
         """The mean score."""
         return float(self.scores.mean())
-
-
-def _spec_of(env: Any) -> dict[str, Any]:
-    if env.spec is None:
-        raise ValueError("only an environment made by gymnasium.make can be saved with a run")
-    if (strange := unlike_made(env)) is not None:
-        raise ValueError(
-            f"a run cannot be saved with a {strange} around its environment, which would be lost"
-        )
-    return {"id": env.spec.id, "kwargs": dict(env.spec.kwargs)}

@@ -18,8 +18,18 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["arguments", "columns", "files", "interrupts", "jit", "memory", "params", "plugins"],
-    ["names", "planning", "registry", "rendering", "sampling", "source", "terminal"],
+    [
+        "arguments",
+        "columns",
+        "files",
+        "interrupts",
+        "jit",
+        "memory",
+        "params",
+        "plugins",
+        "reports",
+    ],
+    ["names", "planning", "reports", "registry", "rendering", "sampling", "source", "terminal"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
     ["spaces"],
     ["mdp"],

@@ -142,7 +142,7 @@ def test_bounds_cover_the_truth_of_a_fixed_policy():
         if log.S == 6:
             from gim.logs.learned import _value
 
-            value = _value(learned._returns(always))
+            value = _value(learned._returns(always), ())
             held += value.lower <= true <= value.upper
     assert held >= 32
 

@@ -15,7 +15,7 @@ def twin(log, case, policy, values, model):
     """Both estimates by loops over episodes and steps; policy [H, S, A]."""
     H, ends = case.horizon, log.starts + log.lengths
     total = 0.0
-    weights = {i: 1.0 for i in range(len(ends))}
+    weights = dict.fromkeys(range(len(ends)), 1.0)
     state = {}
     for h in range(H):
         v_sum = v_weight = r_sum = r_weight = 0.0
@@ -130,7 +130,7 @@ def test_disagreement_is_said():
 
 
 def test_held_out_episodes_check_the_whole_way():
-    mdp, rows = river_log(4000, seed=4)
+    _, rows = river_log(4000, seed=4)
     log = gim.from_log(rows, episode="e")
     for part in gim.logs.held_out(log, infer=None, safe="spibb"):
         assert part.evaluation.lower <= part.model <= part.evaluation.upper

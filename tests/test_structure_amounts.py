@@ -55,7 +55,8 @@ def test_pairs_never_met_are_predicted():
 
 
 def test_words_say_what_each_action_adds():
-    told = {rule.action: str(rule) for rule in rules(by_variables(river(40)), Names("xy", "dhplr"))}
+    found = rules(by_variables(river(40)), Names("xy", "dhplr"))
+    told = {rule.action: str(rule) for rule in found}
     assert set(told) == set("dhplr")
     assert "y - 1" in told["l"]
     assert "y + 1" in told["r"]

@@ -14,9 +14,13 @@ import numpy as np
 
 from gim import files
 from gim.cli.command import needs, whole
+from gim.cli.summary import in_words
+from gim.deploy import names_of
+from gim.inference.analogies import analogies, words_of
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.certificate import certified
+from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
@@ -72,6 +76,8 @@ def run(args: argparse.Namespace) -> int:
     print(f"\n{_verdict(mdp, rehearsal)}")
     print("\nThe same by analogy, with a bound for each inferred pair\n")
     print(table(_certified(mdp, args), align="<>"))
+    if told := in_words(_told(mdp, args)):
+        print(f"\nFrom these samples: {told}")
     if args.plot is not None:
         from gim.plot import singular_values
 
@@ -169,6 +175,14 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> list[list[str]]:
         ["loss of the plan over the optimum: bound", loss],
         ["  true", f"{true.loss / best:.3f}"],
     ]
+
+
+def _told(mdp: TabularMDP, args: argparse.Namespace) -> list[Rule]:
+    """What such samples say in words."""
+    counts = sample(mdp, np.random.default_rng(args.seed), args.m, args.rho).counts
+    made_of = (mdp.variables, mdp.action_variables)
+    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, None, *made_of)
+    return analogies(counts, frame, words_of(*names_of(mdp), *made_of))
 
 
 def _verdict(mdp: TabularMDP, found: Rehearsal) -> str:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gim.inference.analogy import Analogy
 from gim.inference.certificate import certifiable, certify
+from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 from gim.policy import Policy
 from gim.runs import Run
 from gim.terminal import count, sparkline, table
 
 FEW = 30  # states of which a policy is shown
+RULES = 12  # that are shown
 
 
 def summary(run: Run, best: Policy | None) -> str:
@@ -26,7 +29,19 @@ def summary(run: Run, best: Policy | None) -> str:
         many = f"{run.task.S:,} states, too many to show; --save-policy FILE.csv writes it"
         shown = f"what to deploy\n\n{best.table()}" if run.task.S <= FEW else many
         parts.append(f"best policy: {shown}")
+    if told := in_words(run.analogies() if run.agent.belief(run.memory) is not None else []):
+        parts.append(told)
     return "\n\n".join(parts)
+
+
+def in_words(rules: Sequence[Rule]) -> str:
+    """What was learned, a line or two for each rule."""
+    if not rules:
+        return ""
+    lines = [fill(str(rule), 98, initial_indent="  ", subsequent_indent="    ") for rule in rules]
+    more = len(lines) - RULES
+    lines[RULES:] = [f"  and {more} more: run.analogies() has them all"] if more > 0 else []
+    return "\n".join(["what was learned, in words", "", *lines])
 
 
 def summary_of_many(runs: Sequence[Run], policies: Sequence[Policy | None]) -> str:

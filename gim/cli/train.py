@@ -25,8 +25,9 @@ from gim.cli.summary import summary, summary_of_many
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.policy import Policy
+from gim.reports import Report
 from gim.run import prepare
-from gim.runs import Interrupted, Report, Run
+from gim.runs import Interrupted, Run
 from gim.terminal import Progress, count
 from gim.worlds import world_of
 

@@ -20,8 +20,9 @@ from gim.experiments.result import Result, trial_columns
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import content
 from gim.mdp import TabularMDP
+from gim.reports import Callback
 from gim.run import prepare
-from gim.runs import Callback, Run
+from gim.runs import Run
 from gim.worlds import world_of
 
 if TYPE_CHECKING:

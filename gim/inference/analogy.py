@@ -96,10 +96,12 @@ class Analogy(Inference):
         paid = rewards_by_triple(counts, N)
         return CrossValidation(Data(N, n, playable, self.ridge, frame, *paid), self.folds, rng)
 
-    def choose(self, split: CrossValidation, frame: Frame) -> Inferred | None:
-        """The candidate under which held-out pairs are most likely."""
+    def choose(
+        self, split: CrossValidation, frame: Frame, known: list[Candidate] | None = None
+    ) -> Inferred | None:
+        """The candidate (of `known`) under which held-out pairs are most likely."""
         data = split.data
-        known = suited(data, self.candidates)
+        known = suited(data, self.candidates) if known is None else known
         by_name = {str(each): each for each in known}
         found: Inferred | None = None
         for name, said in split.race(known).items():

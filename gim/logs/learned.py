@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -12,9 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from gim.logs.case import SEED, Inferred
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
-from gim.logs.safe.base import Floats, Safe
+from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
-from gim.logs.worth import returns, values_of
+from gim.logs.worth import return_of, returns, values_of
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
@@ -28,10 +29,10 @@ MOST_WANTED = 20
 class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
-    `estimate` is that of the model; nine of ten worlds drawn from what is believed lie between
-    `lower` and `upper`. They take what is inferred as worth the visits that it claims, and
-    successors neither seen nor inferred not to happen; for the policy that looked best on the same
-    log they are hopeful.
+    `estimate` is that of the model. Nine of ten worlds drawn from what is believed lie between
+    `lower` and `upper`, and so do two models, each made from half of the log: what is inferred may
+    be wrong in many pairs at once, and the policy is the one that this flatters; halves of a log
+    are not wrong in the same way.
     """
 
     estimate: float
@@ -58,6 +59,7 @@ class Learned:
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
+        on: makes the same estimate of a part of the log.
     """
 
     log: Log
@@ -65,11 +67,22 @@ class Learned:
     model: LearnedModel
     safe: Safe
     behind: Inferred
+    on: Callable[[Log], Case]
 
     @cached_property
     def value(self) -> Value:
         """What the policy is worth."""
-        return _value(self._returns(np.asarray(self.policy)))
+        policy = np.asarray(self.policy)
+        apart = [return_of(case, policy, self.log.start) for case in self._halves]
+        return _value(self._returns(policy), apart)
+
+    @cached_property
+    def _halves(self) -> list[Case]:
+        """The estimates of two halves of the log, drawn step by step."""
+        if len(self.log) < 2:
+            return []
+        half = np.random.default_rng(SEED).permutation(len(self.log)) % 2
+        return [self.on(self.log.only(half == k)) for k in (0, 1)]
 
     def against(self, policy: ArrayLike | None = None) -> Value:
         """By how much the policy is better than another, in the same worlds.
@@ -78,8 +91,11 @@ class Learned:
             policy: actions [S] or [H, S], probabilities [S, A] or [H, S, A], or a `Policy`; None:
                 the baseline, which is the log's behaviour unless another was given.
         """
+        own = np.asarray(self.policy)
         other = self.behind.case.baseline if policy is None else np.asarray(policy)
-        return _value(self._returns(np.asarray(self.policy)) - self._returns(other))
+        start = self.log.start
+        apart = [return_of(c, own, start) - return_of(c, other, start) for c in self._halves]
+        return _value(self._returns(own) - self._returns(other), apart)
 
     def evaluated(self, policy: ArrayLike | None = None) -> dict[str, Estimate]:
         """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
@@ -207,10 +223,11 @@ class Learned:
         return total
 
 
-def _value(all_: Floats) -> Value:
-    """The first is the model's, the others those of worlds drawn."""
-    low, high = np.quantile(all_[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2))
-    return Value(float(all_[0]), min(float(low), float(all_[0])), max(float(high), float(all_[0])))
+def _value(drawn: Floats, apart: Sequence[float]) -> Value:
+    """The first is the model's, the others those of worlds drawn; and those of halves."""
+    ends = np.quantile(drawn[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2)).tolist()
+    every = [float(drawn[0]), *ends, *apart]
+    return Value(every[0], min(every), max(every))
 
 
 def _written(value: Value) -> str:

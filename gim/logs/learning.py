@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.arguments import whole
-from gim.logs.case import baseline_of, inferred
+from gim.logs.case import Inferred, baseline_of, inferred
 from gim.logs.learned import Learned
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
@@ -65,11 +65,16 @@ def learn(
             f"{horizon} steps of {log.S * log.A} pairs are too many to plan: give a shorter "
             "horizon=, or discount="
         )
-    found = inferred(log, infer, baseline_of(baseline, log), horizon, discount, rewards)
+    acted = baseline_of(baseline, log)
+
+    def on(part: Log) -> Inferred:
+        return inferred(part, infer, acted, horizon, discount, rewards)
+
+    found = on(log)
     states, actions = log.names()
     known = found.supported.any(axis=1) | log.terminal
     policy = Policy(method(found.case), states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found)
+    return Learned(log, policy, found.model, method, found, lambda part: on(part).case)
 
 
 class Held(NamedTuple):

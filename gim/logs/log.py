@@ -156,6 +156,10 @@ class Log:
         keep = chosen[np.repeat(np.arange(chosen.size), self.lengths)]
         if not keep.any():
             raise ValueError("none of the episodes: choose at least one")
+        return self.only(keep)
+
+    def only(self, keep: NDArray[np.bool_]) -> Log:
+        """The same with only some rows, by a mask; states keep their numbers."""
         rows = Rows(*(None if each is None else each[keep] for each in self.rows))
         rows = rows._replace(episode=np.unique(rows.episode, return_inverse=True)[1].ravel())
         counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)

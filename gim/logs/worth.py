@@ -49,7 +49,7 @@ def returns(
     A world is drawn pair by pair: p(.|s,a) from a Dirichlet distribution with the visits behind it,
     r(s,a) from a normal one. What is known of neither stays as it is.
     """
-    found = [_return(case, policy, start)]
+    found = [return_of(case, policy, start)]
     known = np.diff(rows.indptr) > 0
     pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     loops = np.flatnonzero(~known)
@@ -66,11 +66,12 @@ def returns(
         if stay is not None:
             P = P + _spread_out(stay, loops, rows.shape)
         r = case.r + sd * rng.standard_normal(sd.shape)
-        found.append(_return(case._replace(P=P, r=r), policy, start))
+        found.append(return_of(case._replace(P=P, r=r), policy, start))
     return np.array(found)
 
 
-def _return(case: Case, policy: NDArray[Any], start: Floats) -> float:
+def return_of(case: Case, policy: NDArray[Any], start: Floats) -> float:
+    """The expected return of a policy in the estimate."""
     v = values_of(case, policy)
     return float(start @ (v if v.ndim == 1 else v[0]))
 

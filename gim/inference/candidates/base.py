@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.inference.candidates.data import Data
+from gim.inference.structure.rule import Names, Rule
 from gim.model.projection import project_simplex
 from gim.registry import Registered, Registry
 
@@ -52,8 +53,8 @@ class Fitted:
         """What kind of evidence each prediction rests on, as whole numbers from 0."""
         return np.zeros(pairs.size, np.int64)
 
-    def rules(self) -> list[Any]:
-        """What was found, for people to read; see `gim.Run.analogies`."""
+    def rules(self, names: Names) -> list[Rule]:
+        """What was found, for people to read; asked for if the candidate `speaks`."""
         return []
 
 
@@ -74,6 +75,7 @@ class Candidate(Registered, registry=candidates):
 
     family: ClassVar[str] = "all"
     leaves_one_out: ClassVar[bool] = False  # whether what it fits has `apart`
+    speaks: ClassVar[bool] = False  # whether what it fits has `rules`: see `gim.Run.analogies`
 
     @classmethod
     def suited(cls, data: Data) -> list[Candidate]:

@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gim.inference.candidates.base import Candidate, Fitted
 from gim.inference.candidates.data import Data
-from gim.inference.structure import Triples
+from gim.inference.structure import Names, Rule, Triples, rules
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.numbering import by_numbers
 from gim.inference.structure.state_types import by_types
@@ -47,11 +47,16 @@ class Explained(Fitted):
         """How far each prediction had to back off."""
         return np.asarray(self.structure.levels(pairs, apart=True), np.int64)
 
+    def rules(self, names: Names) -> list[Rule]:
+        """See `Fitted`."""
+        return rules(self.structure, names)
+
 
 class Structured:
     """What the candidates that see structure share; `of` finds it in the counts."""
 
     leaves_one_out: ClassVar[bool] = True
+    speaks: ClassVar[bool] = True
     of: ClassVar[Any]
 
     @classmethod

@@ -11,8 +11,9 @@ from gim.inference.structure.exceptions import exceptions
 from gim.inference.structure.relocation import relocated
 from gim.inference.structure.reward_search import Trust, rewards_of
 from gim.inference.structure.rewards import Rewards
+from gim.inference.structure.rule import Names, Rule
 from gim.inference.structure.triples import Triples
-from gim.inference.structure.words import Names, Rule, rules
+from gim.inference.structure.words import rules
 
 __all__ = [
     "Candidate",

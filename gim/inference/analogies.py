@@ -1,0 +1,83 @@
+"""What was learned, in words: `run.analogies()`.
+
+Of the candidates that can say what they found (`Candidate.speaks`) the one under which held-out
+pairs are most likely does so, if they are likelier than by mere means. The agent itself may rely on
+another that predicts better and has no words.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from gim import names as called
+from gim.inference.analogy import Analogy
+from gim.inference.base import Frame
+from gim.inference.candidates import suited
+from gim.inference.cross_validation import Answers, CrossValidation
+from gim.inference.structure.rule import Names, Rule
+from gim.model.counts import Counts
+from gim.variables import Variables
+
+PLAIN = "means"  # the family of candidates that rules must be better than
+
+MATTERS = 0.02  # squared error of a distribution by which rules must be better
+
+
+def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
+    """A rule for each action, as far as the counts bear it out; [] if they do not."""
+    analogy, rng = Analogy(), np.random.default_rng(0)  # folds: the same counts, the same words
+    split = analogy.split(counts, frame, rng)
+    if split is None:
+        return []
+    known = [each for each in suited(split.data) if each.speaks]
+    frame = frame._replace(model=None)
+    found, plain = (
+        analogy.choose(split, frame, each) for each in (known, suited(split.data, PLAIN))
+    )
+    if found is None or found.candidate is None:
+        return []
+    said = anything(split) if plain is None else plain.said
+    if not better(split, found.said, said):
+        return []
+    return split.fitted(found.candidate).rules(names)
+
+
+def anything(split: CrossValidation) -> Answers:
+    """What is said of pairs by one who knows nothing."""
+    S, K = split.data.S, split.pairs.size
+    return Answers(np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64))
+
+
+def better(split: CrossValidation, one: Answers, other: Answers) -> bool:
+    """Whether one predicts held-out pairs better than another, and by so much that it matters."""
+    gain = split.weights * (split.errors(other) - split.errors(one))
+    return bool(gain.sum() > 2.0 * np.sqrt(gain @ gain) + MATTERS * split.weights.sum())
+
+
+def words_of(
+    states: called.Names,
+    actions: called.Names,
+    variables: Variables | None,
+    action_variables: Variables | None,
+) -> Names:
+    """How a world's own names appear in rules."""
+    levels = () if variables is None else variables.levels
+    return Names(
+        () if variables is None else variables.names,
+        [actions[a] for a in range(len(actions))],
+        () if action_variables is None else action_variables.names,
+        levels,
+        None if states.labels is None else states.labels,
+        [_unit(values) for values in levels],
+    )
+
+
+def _unit(values: Any) -> float:
+    """The distance of two neighbouring values of an ordinal variable."""
+    try:
+        unit = values[1] - values[0]
+    except (IndexError, TypeError):
+        return 1
+    return int(unit) if unit == int(unit) else float(unit)
