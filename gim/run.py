@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
 from gim.arguments import whole
-from gim.deploy import Built
+from gim.deploy import Built, names_of
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.loading import load
@@ -44,7 +45,7 @@ def run(
     *,
     seeds: None = ...,
     horizon: int | None = ...,
-    prior: LearnedModel | None = ...,
+    prior: Any = ...,
 ) -> Run: ...
 @overload
 def run(
@@ -57,7 +58,7 @@ def run(
     *,
     seeds: Iterable[int],
     horizon: int | None = ...,
-    prior: LearnedModel | None = ...,
+    prior: Any = ...,
 ) -> Runs: ...
 @overload
 def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
@@ -73,7 +74,7 @@ def run(
     *,
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
-    prior: LearnedModel | None = None,
+    prior: Any = None,
 ) -> Run | Runs:
     """Let an agent learn in a world.
 
@@ -88,7 +89,8 @@ def run(
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own, or a longer one.
-        prior: a model learned in another run, from which a model-based agent starts; with
+        prior: a model learned in another run (or its file) or a `gim.Log` of this world, by its
+            labels, from which a model-based agent starts; with
             `infer=gim.Analogy()` it is first judged by what is met here.
 
     Returns:
@@ -122,7 +124,7 @@ def prepare(
     episodes: int,
     seed: int = 0,
     horizon: int | None = None,
-    prior: LearnedModel | None = None,
+    prior: Any = None,
     *,
     stepwise: bool = False,
 ) -> Run:
@@ -142,6 +144,9 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
+    if prior is not None and not isinstance(prior, LearnedModel):
+        # By name: runs without a log do not depend on the code of logs.
+        prior = import_module("gim.logs.prior").model_of(prior, task, *names_of(env))
     if prior is not None:
         if (prior.S, prior.A) != (task.S, task.A):
             raise ValueError(

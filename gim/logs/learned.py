@@ -151,7 +151,7 @@ class Learned:
         the policy counts as often as the policy comes by. Of a pair of which nothing is known,
         anything within the range of the values may come.
         """
-        case, chances = self.behind.case, self._visits()
+        case, chances = self.behind.case, self.visits()
         r, n, gamma = case.r, case.n, case.gamma
         v = values_of(case, np.asarray(self.policy))
         ahead = v if v.ndim == 1 else v[min(1, len(v) - 1)]
@@ -209,7 +209,7 @@ class Learned:
         rng = np.random.default_rng(SEED)  # the same worlds for every policy
         return returns(self.behind.case, self.behind.rows, policy, self.log.start, rng, DRAWS)
 
-    def _visits(self) -> Floats:
+    def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""
         case, here = self.behind.case, self.log.start
         policy = np.asarray(self.policy)
