@@ -14,6 +14,7 @@ from gim.cli import main
 from gim.inference.prior import no_prior, prior_of
 from gim.logs.case import belief_of
 from gim.logs.experience import within_experience
+from gim.logs.learned import _spanned
 from gim.logs.safe import METHODS
 
 INVENTORY = gim.make("inventory")
@@ -140,9 +141,7 @@ def test_bounds_cover_the_truth_of_a_fixed_policy():
         log = gim.from_log(river_log(2000, seed)[1], episode="e")
         learned = gim.learn(log, infer=None)
         if log.S == 6:
-            from gim.logs.learned import _value
-
-            value = _value(learned._returns(always), ())
+            value = _spanned(learned._returns(always), ())
             held += value.lower <= true <= value.upper
     assert held >= 32
 

@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
     policy = load(args.policy, "policy")
     world = world_of(args.world, args.horizon, imports=True)
     act, rng = in_world(policy, world), np.random.default_rng(args.seed)
-    play = _table if isinstance(world, TabularMDP) else _environment
+    play: Any = _table if isinstance(world, TabularMDP) else _environment
     earned = play(world, act, args.episodes, rng)
     error = earned.std(ddof=1) / np.sqrt(earned.size) if earned.size > 1 else np.nan
     low, high = earned.min(), earned.max()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -30,9 +31,10 @@ class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
     `estimate` is that of the model. Nine of ten worlds drawn from what is believed lie between
-    `lower` and `upper`, and so do two models, each made from half of the log: what is inferred may
-    be wrong in many pairs at once, and the policy is the one that this flatters; halves of a log
-    are not wrong in the same way.
+    `lower` and `upper`. So does what two models say of the policy that are each made from half of
+    the log, and the estimate less what a policy learned from one half loses when the other half
+    judges it: what is inferred may be wrong in many pairs at once, and a policy is chosen because
+    that flatters it, but halves of a log are not wrong in the same way.
     """
 
     estimate: float
@@ -72,17 +74,32 @@ class Learned:
     @cached_property
     def value(self) -> Value:
         """What the policy is worth."""
-        policy = np.asarray(self.policy)
-        apart = [return_of(case, policy, self.log.start) for case in self._halves]
-        return _value(self._returns(policy), apart)
+        return self._value(None)
+
+    def _value(self, other: NDArray[Any] | None) -> Value:
+        """What the policy is worth, or by how much more than another."""
+        own = np.asarray(self.policy)
+        drawn = self._returns(own) - (0.0 if other is None else self._returns(other))
+        estimate = float(drawn[0])
+
+        def worth(case: Case, policy: NDArray[Any]) -> float:
+            less = 0.0 if other is None else return_of(case, other, self.log.start)
+            return return_of(case, policy, self.log.start) - less
+
+        apart = []
+        for (case, policy), (judge, _) in permutations(self._halves, 2):
+            flattered = worth(case, policy) - worth(judge, policy)
+            apart += [worth(case, own), estimate - flattered]
+        return _spanned(drawn, apart)
 
     @cached_property
-    def _halves(self) -> list[Case]:
-        """The estimates of two halves of the log, drawn step by step."""
+    def _halves(self) -> list[tuple[Case, NDArray[Any]]]:
+        """The estimates of two halves of the log, drawn step by step, and their own policies."""
         if len(self.log) < 2:
             return []
         half = np.random.default_rng(SEED).permutation(len(self.log)) % 2
-        return [self.on(self.log.only(half == k)) for k in (0, 1)]
+        cases = [self.on(self.log.only(half == k)) for k in (0, 1)]
+        return [(case, self.safe(case)) for case in cases]
 
     def against(self, policy: ArrayLike | None = None) -> Value:
         """By how much the policy is better than another, in the same worlds.
@@ -91,11 +108,10 @@ class Learned:
             policy: actions [S] or [H, S], probabilities [S, A] or [H, S, A], or a `Policy`; None:
                 the baseline, which is the log's behaviour unless another was given.
         """
-        own = np.asarray(self.policy)
         other = self.behind.case.baseline if policy is None else np.asarray(policy)
-        start = self.log.start
-        apart = [return_of(c, own, start) - return_of(c, other, start) for c in self._halves]
-        return _value(self._returns(own) - self._returns(other), apart)
+        if np.array_equal(other, np.asarray(self.policy)):
+            return Value(0.0, 0.0, 0.0)
+        return self._value(other)
 
     def evaluated(self, policy: ArrayLike | None = None) -> dict[str, Estimate]:
         """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
@@ -223,7 +239,7 @@ class Learned:
         return total
 
 
-def _value(drawn: Floats, apart: Sequence[float]) -> Value:
+def _spanned(drawn: Floats, apart: Sequence[float]) -> Value:
     """The first is the model's, the others those of worlds drawn; and those of halves."""
     ends = np.quantile(drawn[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2)).tolist()
     every = [float(drawn[0]), *ends, *apart]

@@ -160,8 +160,9 @@ class Log:
 
     def only(self, keep: NDArray[np.bool_]) -> Log:
         """The same with only some rows, by a mask; states keep their numbers."""
-        rows = Rows(*(None if each is None else each[keep] for each in self.rows))
-        rows = rows._replace(episode=np.unique(rows.episode, return_inverse=True)[1].ravel())
+        kept: Any = [None if each is None else each[keep] for each in self.rows]
+        kept[0] = np.unique(kept[0], return_inverse=True)[1].ravel().astype(np.int32)
+        rows = Rows(*kept)
         counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)
         return replace(self, rows=rows, counts=counts)
 

@@ -115,7 +115,7 @@ def steps_of(log: Log, case: Case, policy: NDArray[Any], values: Floats) -> Step
     h = np.broadcast_to(np.arange(T), at.shape)
     b = log.rows.propensity[at] if log.rows.propensity is not None else log.behaviour[s, a]
     ratio = np.where(has, _chance(policy, h, s, a) / b, 1.0)
-    rho = np.cumprod(ratio, axis=1)
+    rho: Floats = np.cumprod(ratio, axis=1).astype(np.float64)
     before = np.hstack([np.ones((len(some), 1)), rho[:, :-1]])
     within = has if case.horizon is None else has & (h < case.horizon)
     entered = np.arange(T) == lengths[some][:, None]  # cut off: it got there, no further
