@@ -120,6 +120,19 @@ def test_one_episode_says_nothing():
     assert "stands alone" in learned.agreement
 
 
+def test_what_nobody_did_cannot_be_told():
+    """No episode plays left three times: its return is not that of the steps that were played."""
+    log = gim.from_log([("x", "right", 1.0, "x", i % 3 == 2) for i in range(30)]
+                       + [("x", "left", 2.0, "x", i % 3 == 2) for i in range(1)], done="done",
+                       strict=False)  # fmt: skip
+    learned = gim.learn(log, infer=None, horizon=3, safe="plain")
+    found = learned.evaluated()
+    assert learned.policy("x") == "left"
+    assert np.isnan(found["importance sampling"].estimate)
+    assert np.isfinite(found["doubly robust"].estimate)
+    assert "model fills in" in learned.agreement
+
+
 def test_disagreement_is_said():
     value = gim.logs.learned.Value(10.0, 9.0, 11.0)
     assert "promises more than the log" in agreement(value, Estimate(5.0, 4.0, 6.0, 50.0))

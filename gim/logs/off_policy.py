@@ -54,7 +54,7 @@ class Steps(NamedTuple):
 
 
 def importance_sampling(steps: Steps, gamma: float, seed: int) -> Estimate:
-    """Weighted, per decision."""
+    """Weighted, per decision; NaN where at some step no episode does as the policy would."""
     return _drawn(steps, gamma, seed, model=False)
 
 
@@ -77,6 +77,8 @@ def _drawn(steps: Steps, gamma: float, seed: int, model: bool) -> Estimate:
     size = (rho.sum(axis=0) ** 2 / np.maximum((rho**2).sum(axis=0), 1e-300))[
         steps.counts.any(axis=0)
     ]
+    if not model and not size.all():
+        return Estimate(np.nan, np.nan, np.nan, 0.0)
     low, high = np.quantile(total[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2))
     first = float(total[0])
     return Estimate(first, min(float(low), first), max(float(high), first), float(size.min()))
@@ -167,6 +169,8 @@ def agreement(model: Any, robust: Estimate | None) -> str:
     shown = f"{robust.estimate:.4g} ({robust.lower:.4g} to {robust.upper:.4g})"
     few = robust.episodes < FEW
     rests = f"it rests on {robust.episodes:.2g} episodes, weights considered"
+    if robust.episodes == 0:
+        rests = "in the end no episode does as the policy would, and the model fills in"
     if model.upper < robust.lower or robust.upper < model.lower:
         more = "more" if model.estimate > robust.estimate else "less"
         text = f"the model promises {more} than the log, by doubly robust evaluation {shown}"

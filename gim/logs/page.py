@@ -164,7 +164,7 @@ def _interval(value: Value) -> tuple[str, ...]:
 
 
 def _number(x: float) -> str:
-    return f"{x:.4g}"
+    return f"{x:.4g}" if np.isfinite(x) else "cannot be told"
 
 
 def _sentence(text: str) -> str:
