@@ -41,6 +41,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
+from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.registry import Registered, Registry
 from gim.sampling import CUT, GO_ON, TERMINATED
@@ -71,6 +72,7 @@ class Task:
     prior: LearnedModel | None = None  # what was learned elsewhere, to start from
     variables: Variables | None = None  # what states are made of, where it is known
     action_variables: Variables | None = None  # the same for actions
+    rewards: KnownRewards | None = None  # where they are known; None: to be learned
 
 
 @dataclass

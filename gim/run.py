@@ -21,9 +21,11 @@ from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
 from gim.reports import Callback
+from gim.rewards_given import rewards_given
 from gim.runs import Run, Runs
 from gim.worlds import World, world_of
 
@@ -46,6 +48,7 @@ def run(
     seeds: None = ...,
     horizon: int | None = ...,
     prior: Any = ...,
+    rewards: Any = ...,
 ) -> Run: ...
 @overload
 def run(
@@ -59,6 +62,7 @@ def run(
     seeds: Iterable[int],
     horizon: int | None = ...,
     prior: Any = ...,
+    rewards: Any = ...,
 ) -> Runs: ...
 @overload
 def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
@@ -75,6 +79,7 @@ def run(
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
     prior: Any = None,
+    rewards: Any = "learn",
 ) -> Run | Runs:
     """Let an agent learn in a world.
 
@@ -92,6 +97,9 @@ def run(
         prior: a model learned in another run (or its file) or a `gim.Log` of this world, by its
             labels, from which a model-based agent starts; with
             `infer=gim.Analogy()` it is first judged by what is met here.
+        rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
+            "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
+            (s, a, s'), by label where there are labels. For every agent that learns a model.
 
     Returns:
         A `Run`; with `seeds`, a `Runs`.
@@ -113,9 +121,10 @@ def run(
     if not isinstance(agent, Agent):
         raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
-        return _warned(prepare(agent, world, episodes, seed, horizon, prior).go(callback))
-    made = (prepare(agent, world, episodes, s, horizon, prior).go(callback) for s in seeds)
-    return Runs(_warned(run) for run in made)
+        run = prepare(agent, world, episodes, seed, horizon, prior, rewards)
+        return _warned(run.go(callback))
+    made = (prepare(agent, world, episodes, s, horizon, prior, rewards) for s in seeds)
+    return Runs(_warned(run.go(callback)) for run in made)
 
 
 def prepare(
@@ -125,6 +134,7 @@ def prepare(
     seed: int = 0,
     horizon: int | None = None,
     prior: Any = None,
+    rewards: Any = "learn",
     *,
     stepwise: bool = False,
 ) -> Run:
@@ -154,6 +164,9 @@ def prepare(
                 f"{task.A}: they must agree"
             )
         task = replace(task, prior=prior)
+    known = rewards_given(rewards, agent, env, mdp, task)
+    if known is not None:
+        task = replace(task, rewards=known, reward_range=known.range)
     made = Run(agent, world, mdp, task, episodes, seed)
     if from_table:
         made.mind.note(FROM_TABLE)
@@ -173,7 +186,8 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         limit = {"max_episode_steps": meta["horizon"]}
         world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
     prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
-    given = (meta["episodes"], meta["seed"], meta["horizon"], prior)
+    known = KnownRewards(**_part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
+    given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
 

@@ -281,6 +281,9 @@ class Run:
             arrays |= {f"world.{key}": value for key, value in packed.items()}
         else:
             meta["env"] = spec_of(self.world)
+        if self.task.rewards is not None:
+            known = flatten(self.task.rewards)
+            arrays |= {f"rewards.{key}": value for key, value in known.items()}
         if self.task.prior is not None:
             packed, meta["prior"] = self.task.prior.pack()
             arrays |= {f"prior.{key}": value for key, value in packed.items()}

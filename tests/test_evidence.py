@@ -92,7 +92,7 @@ def test_dense_and_sparse_agree_bit_for_bit(seed, monkeypatch):
 def test_kernels_give_the_same_bits_compiled_and_plain():
     N, _, n0, prior = made_up(3)
     S, A, _ = N.shape
-    rows = csr_of(N, counted(N))
+    rows = csr_of(N, counted(N).n)
     args = (rows, prior.q, prior.next, prior.first, n0.ravel(), prior.leak.ravel(), S)
     assert np.array_equal(compare_likelihoods(*args), plain(compare_likelihoods)(*args))
     args = (*rows, prior.q, prior.next, prior.first, np.ones(S * A), n0.ravel())

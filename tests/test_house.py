@@ -36,7 +36,7 @@ LEVELS = [
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],
     ["deploy", "envs", "gymnasium_task", "inference", "loop"],
-    ["agents", "logs", "runs"],
+    ["agents", "logs", "rewards_given", "runs"],
     ["loading"],
     ["worlds"],
     ["run"],

@@ -44,6 +44,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--seed", type=whole, metavar="N", help="fixes every bit of the run (default: 0)")
     add("--seeds", type=whole, metavar="N", help="N runs, from --seed onwards")
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
+    add("--rewards", choices=("learn", "known"), help="known: only the dynamics are to be learned")
     add("--save", type=Path, metavar="FILE", help="keep the run, finished or paused")
     add("--save-policy", type=Path, metavar="FILE", help="write the best policy: .csv, .json, .npz")
     add("--resume", type=Path, metavar="FILE", help="go on with a paused run, and keep it there")
@@ -53,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     """Check all that can be checked, then play."""
     given = [
         name
-        for name in ("world", "agent", *DEFAULTS, "seeds", "horizon")
+        for name in ("world", "agent", *DEFAULTS, "seeds", "horizon", "rewards")
         if getattr(args, name) is not None
     ]
     if args.resume is not None:
@@ -73,13 +74,15 @@ def run(args: argparse.Namespace) -> int:
     _check_targets(args.save, args.save_policy)
     world = world_of(args.world, args.horizon, imports=True)
     agent = agents.make(_default(world) if args.agent is None else args.agent)
+    rewards = args.rewards or "learn"
     if args.seeds is None:
-        run = prepare(agent, world, args.episodes, args.seed, args.horizon)
+        run = prepare(agent, world, args.episodes, args.seed, args.horizon, rewards=rewards)
         return _one(run, args.save, args.save_policy)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
     seeds = range(args.seed, args.seed + args.seeds)
-    return _many([partial(prepare, agent, world, args.episodes, s, args.horizon) for s in seeds])
+    make = partial(prepare, agent, world, args.episodes, horizon=args.horizon, rewards=rewards)
+    return _many([partial(make, seed=s) for s in seeds])
 
 
 def _default(world: Any) -> str:

@@ -72,8 +72,10 @@ class Analogy(Inference):
         found = self.choose(split, frame)
         if found is None:
             return no_prior(*counts.n.shape)
-        shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
-        rewards = infer_rewards(split.data, found.rows, shifts)
+        rewards = {}
+        if not frame.rewards_known:
+            shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
+            rewards = infer_rewards(split.data, found.rows, shifts)
         leak = np.full(found.n0.shape, found.worth.leak)
         return prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
 

@@ -43,6 +43,7 @@ class Frame(NamedTuple):
     model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
     variables: Variables | None = None  # what states are made of, where that is known
     action_variables: Variables | None = None  # the same for actions
+    rewards_known: bool = False  # there is nothing to infer of them
 
 
 @dataclass(frozen=True)

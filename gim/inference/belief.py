@@ -28,6 +28,7 @@ from gim.model.counts import (
     review,
 )
 from gim.model.dynamics import learned
+from gim.model.known_rewards import KnownRewards, none_known
 from gim.model.learned import LearnedModel
 
 AGAIN = 2.0  # visits over those at the last inference that said something
@@ -42,17 +43,19 @@ class Belief(NamedTuple):
     prior: Prior  # of size 0 if nothing is ever inferred
     visits: NDArray[np.int64]  # [1] in all
     infer_at: NDArray[np.int64]  # [1] visits at which to infer next
+    rewards: KnownRewards = none_known()
 
     def evidence(self) -> Evidence:
         """Counts and prior together; see `gim.inference.evidence`."""
-        return evidence(self.counts, self.prior, self.terminal)
+        return evidence(self.counts, self.prior, self.terminal, self.rewards)
 
 
 def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
     trusted = None if infer is not None and infer.reuses else task.prior
-    by_triple = infer is not None and infer.by_triple
+    known = none_known() if task.rewards is None else task.rewards
+    by_triple = infer is not None and infer.by_triple and not known.given
     counts = new_counts(S, A, by_triple) if trusted is None else counts_of(trusted)
     terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
     silent = infer is None
@@ -62,6 +65,7 @@ def new_belief(task: Task, infer: Any) -> Belief:
         no_prior(*((0, 0) if silent else (S, A))),
         visits=np.array([counts.n.sum()]),
         infer_at=np.array([NEVER if silent else task.H]),
+        rewards=known,
     )
 
 
@@ -95,8 +99,8 @@ def inferred_when_due(
     if infer is None or not due(belief):
         return belief
     task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
-    made_of = (task.variables, task.action_variables)
-    frame = Frame(task.available, belief.terminal, reward_range, task.prior, *made_of)
+    made_of, known = (task.variables, task.action_variables), belief.rewards.given
+    frame = Frame(task.available, belief.terminal, reward_range, task.prior, *made_of, known)
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)
@@ -105,7 +109,8 @@ def inferred_when_due(
             prior = no_prior(task.S, task.A)
     check_prior(prior, task.S, task.A)
     playable = frame.available & ~frame.terminal[:, None]  # nothing is inferred of the others
-    prior = prior._replace(n0=prior.n0 * playable, r_n0=prior.r_n0 * playable)
+    r_n0 = (prior.n0 > 0) * 1.0 if known else prior.r_n0
+    prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
     belief.infer_at[0] = max(visits + 1, int((AGAIN if prior.speaks else infer.retry) * visits))
     return belief._replace(prior=prior) if spoke or prior.speaks else belief
 

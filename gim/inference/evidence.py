@@ -34,6 +34,7 @@ from gim.model.counts import (
     rewards_by_triple,
     transitions,
 )
+from gim.model.known_rewards import KnownRewards, payments
 
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
@@ -48,7 +49,12 @@ class Evidence(NamedTuple):
     n_r: Floats  # [S, A] visits behind the rewards
 
 
-def evidence(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evidence:
+def evidence(
+    counts: Counts,
+    prior: Prior,
+    terminal: NDArray[np.bool_],
+    rewards: KnownRewards | None = None,
+) -> Evidence:
     """Put counts and prior together.
 
     Args:
@@ -56,7 +62,17 @@ def evidence(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
         prior: what is inferred; of size 0, or silent, leaves the counts as they are.
         terminal: [S] states seen to end an episode, perhaps since the prior was made: nothing is
             inferred of them.
+        rewards: where they are known they stand for those that were seen.
     """
+    seen = _learned(counts, prior, terminal)
+    if rewards is None or not rewards.given:
+        return seen
+    R, R2, n_r = payments(rewards, csr_of(seen.N, seen.n), seen.n)
+    return seen._replace(R=R, R2=R2, n_r=n_r)
+
+
+def _learned(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evidence:
+    """Counts and prior together, rewards as they were seen and inferred."""
     n = counts.n.astype(np.float64)
     if not prior.speaks:
         return Evidence(compact(counts), n, counts.R, counts.R2, n)
@@ -64,7 +80,7 @@ def evidence(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
     n0, r_n0 = prior.n0 * goes_on, rewards_hold(counts, prior) * prior.r_n0 * goes_on
     N = transitions(counts)
     if np.isfinite(n0).all() and (prior.doubt > 0).any():
-        n0 = holds(*csr_of(N, counts), counts.n, prior, n0) * n0
+        n0 = holds(*csr_of(N, counts.n), counts.n, prior, n0) * n0
     by_next = None
     if prior.r_next.size and counts.paid.size:
         by_next = _rewards_by_next(N, counts, prior, np.where(r_n0 > 0, n0, 0.0))
@@ -84,9 +100,9 @@ def evidence(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
     )
 
 
-def csr_of(N: Any, counts: Counts) -> tuple[Any, Any, Any]:
-    """Values, columns and row starts of the counts, dense [S, A, S] or CSR."""
-    return (N.data, N.indices, N.indptr) if sparse.issparse(N) else nonzeros(N, counts.n)
+def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
+    """Values, columns and row starts of visits by next state, dense [S, A, S] or CSR."""
+    return (N.data, N.indices, N.indptr) if sparse.issparse(N) else nonzeros(N, n)
 
 
 def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> Any:
@@ -95,7 +111,9 @@ def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> An
         total = N * keep[:, :, None]
         add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
         return total
-    parts = add_csr(*csr_of(N, counts), prior.q, prior.next, prior.first, keep.ravel(), n0.ravel())
+    parts = add_csr(
+        *csr_of(N, counts.n), prior.q, prior.next, prior.first, keep.ravel(), n0.ravel()
+    )
     return sparse.csr_array(parts, shape=(n0.size, len(n0)))
 
 
@@ -104,7 +122,7 @@ def _rewards_by_next(N: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[
 
     A successor that was met pays what it paid there, the others what is predicted.
     """
-    rows = csr_of(N, counts)
+    rows = csr_of(N, counts.n)
     paid = rewards_by_triple(counts, sparse.csr_array(rows, shape=(n0.size, len(n0))))
     R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, n0.ravel())
     return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
