@@ -154,6 +154,8 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
+    if isinstance(prior, (str, Path)):
+        prior = load(prior, "model")
     if prior is not None and not isinstance(prior, LearnedModel):
         # By name: runs without a log do not depend on the code of logs.
         prior = import_module("gim.logs.prior").model_of(prior, task, *names_of(env))

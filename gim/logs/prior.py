@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +9,6 @@ import numpy as np
 from gim.agent import Task
 from gim.inference.belief import Belief, believed_model
 from gim.inference.prior import no_prior
-from gim.loading import load
 from gim.logs.log import Log
 from gim.logs.truth import found_in
 from gim.model.learned import LearnedModel
@@ -19,9 +17,7 @@ from gim.names import Names
 
 
 def model_of(given: Any, task: Task, states: Names, actions: Names) -> LearnedModel:
-    """What a run starts from: a log, or the file of a model; the rest as in `model_in`."""
-    if isinstance(given, (str, Path)):
-        return load(given, "model")
+    """What a run starts from, where that is no model yet; the rest as in `model_in`."""
     if not isinstance(given, Log):
         kind = type(given).__name__
         raise ValueError(f"a prior of type {kind}: give a model, its file, or a gim.Log")
