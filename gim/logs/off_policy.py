@@ -28,6 +28,7 @@ from gim.logs.safe.base import Case, Floats
 DRAWS = 400  # times that episodes are drawn again
 SHARE = 0.9
 MOST = 1 << 23  # episodes times steps that are looked at
+MOST_EPISODES = 20_000  # that are drawn again
 FADED = 1e-4  # weight of a discounted step after which none counts
 FEW = 10.0  # episodes that a weighted mean must rest on, to be worth a word
 
@@ -105,8 +106,9 @@ def steps_of(log: Log, case: Case, policy: NDArray[Any], values: Floats) -> Step
         T = min(T, int(np.ceil(np.log(FADED) / np.log(max(case.gamma, 1e-9)))) + 1)
     T += 1  # where the last step led
     some = np.arange(len(lengths))
-    if len(some) * T > MOST:
-        some = np.sort(np.random.default_rng(0).permutation(some)[: max(1, MOST // T)])
+    most = max(1, min(MOST // T, MOST_EPISODES))
+    if len(some) > most:
+        some = np.sort(np.random.default_rng(0).permutation(some)[:most])
     at = log.starts[some][:, None] + np.arange(T)
     has = np.arange(T) < lengths[some][:, None]
     at = np.where(has, at, (log.starts + lengths - 1)[some][:, None])
