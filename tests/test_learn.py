@@ -62,7 +62,8 @@ def test_inventory_end_to_end(inventory_log, learned):
     """A mediocre policy's log: the new policy is truly better, and its value is not made up."""
     true = learned.compare(INVENTORY)
     assert true["baseline"] < true["return"] <= true["optimal"] + 1e-9
-    assert true["return"] > true["baseline"] + 0.25 * (true["optimal"] - true["baseline"])
+    assert true["return"] > true["baseline"] + 0.9 * (true["optimal"] - true["baseline"])
+    assert learned.value.lower <= true["return"] <= learned.value.upper
     assert learned.policy.horizon == 50
     assert learned.value.lower <= learned.value.estimate <= learned.value.upper
     assert learned.against().lower > 0
