@@ -5,7 +5,17 @@ from __future__ import annotations
 import importlib
 import sys
 
-PARTS = ("loop", "stepwise", "planning", "completion", "refresh", "agents", "scores", "toy_text")
+PARTS = (
+    "loop",
+    "stepwise",
+    "planning",
+    "large_planning",
+    "completion",
+    "refresh",
+    "agents",
+    "scores",
+    "toy_text",
+)
 
 
 def main() -> int:

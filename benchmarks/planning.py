@@ -106,21 +106,36 @@ def save(mdp: gim.TabularMDP, discount: float, file: Path) -> None:
     np.savez(file, r=mdp.rewards, discount=discount, **parts)
 
 
-def peer_times(mdp: gim.TabularMDP, discount: float, truth: Any) -> dict[str, list[Any]]:
-    """Each peer's (seconds, measured error, setting) for all of its settings."""
-    times = {}
+def ask(
+    peer: str,
+    mdp: gim.TabularMDP,
+    discount: float,
+    settings: Settings,
+    truth: Any,
+    repeats: int = REPEATS,
+    long: float = 60.0,
+) -> tuple[float, list[Any]]:
+    """Seconds to build a peer's model, and (seconds, measured error, setting) of each setting.
+
+    A setting that takes more than `long` seconds may be timed once.
+    """
     with tempfile.TemporaryDirectory() as folder:
         problem, values, asked = (Path(folder) / f for f in ("p.npz", "v.npz", "s.json"))
         save(mdp, discount, problem)
-        for peer, settings_for in PEERS.items():
-            settings = settings_for(mdp)
-            order = {"settings": settings, "repeats": REPEATS, "batch_seconds": BATCH_SECONDS}
-            asked.write_text(json.dumps(order))
-            seconds = run_peer(peer, f"{peer}_plan.py", str(problem), str(values), str(asked))
-            with np.load(values) as found:
-                errors = [np.abs(found[str(i)] - truth).max() for i in range(len(settings))]
-            times[peer] = list(zip(seconds, errors, settings, strict=True))
-    return times
+        order = {"settings": settings, "repeats": repeats, "batch_seconds": BATCH_SECONDS}
+        asked.write_text(json.dumps(order | {"long": long}))
+        took = run_peer(peer, f"{peer}_plan.py", str(problem), str(values), str(asked))
+        with np.load(values) as found:
+            errors = [float(np.abs(found[str(i)] - truth).max()) for i in range(len(settings))]
+    return took["building"], list(zip(took["seconds"], errors, settings, strict=True))
+
+
+def peer_times(mdp: gim.TabularMDP, discount: float, truth: Any) -> dict[str, list[Any]]:
+    """Each peer's (seconds, measured error, setting) for all of its settings."""
+    return {
+        peer: ask(peer, mdp, discount, settings_for(mdp), truth)[1]
+        for peer, settings_for in PEERS.items()
+    }
 
 
 def fastest(times: list[Any], error: float) -> tuple[float, str]:
@@ -129,7 +144,7 @@ def fastest(times: list[Any], error: float) -> tuple[float, str]:
     if not met:
         return np.inf, ""
     seconds, setting = min(met, key=lambda one: one[0])
-    words = (setting.get(key) for key in ("method", "k", "algorithm", "update"))
+    words = (setting.get(key) for key in ("method", "k", "algorithm", "update", "parIterLim"))
     return seconds, " ".join(str(word) for word in words if word is not None)
 
 

@@ -69,7 +69,7 @@ class Task:
     reward_range: tuple[float, float] | None  # of r(s, a); None where the world does not say
     discount: float | None = None
     truth: TabularMDP | None = None  # only for agents that are allowed to know, such as Optimal
-    prior: LearnedModel | None = None  # what was learned elsewhere, to start from
+    priors: tuple[LearnedModel, ...] = ()  # what was learned elsewhere, to start from
     variables: Variables | None = None  # what states are made of, where it is known
     action_variables: Variables | None = None  # the same for actions
     rewards: KnownRewards | None = None  # where they are known; None: to be learned

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gim import files, planning, validation
+from gim import files, planning, tables, validation
 from gim.arguments import whole
 from gim.names import labels_of, plain
 from gim.sampling import AliasTables, make_world
@@ -81,14 +81,14 @@ class TabularMDP:
         if (self.start[self.terminal] > 0).any():
             s = np.flatnonzero(self.terminal & (self.start > 0))[0]
             raise ValueError(f"state {s} is terminal but an episode may start there")
-        self.transitions = validation.absorbing(P, self.terminal, self.available)
+        self.transitions = tables.absorbing(P, self.terminal, self.available)
         validation.check_rows(self.transitions, self.available)
         for table in (r, by_next):
             if table is not None:
                 validation.check_finite("rewards", table)
         self.rewards_next = None  # or rewards by next state, in the form of the transitions
         if by_next is not None:
-            self.rewards_next = validation.payments(by_next, self.transitions, self.terminal)
+            self.rewards_next = tables.payments(by_next, self.transitions, self.terminal)
         self.rewards = self._expected(r)  # [S, A], the expectation r(s,a)
         self.noise = validation.noise_of(noise, S, A)  # [S, A] or None
         self.state_labels = labels_of("state_labels", state_labels, S)
@@ -100,9 +100,8 @@ class TabularMDP:
 
     def _expected(self, r: Floats | None) -> Floats:
         if r is None:
-            paid = (self.transitions * self.rewards_next).reshape(self.S * self.A, self.S)
-            # Summed as CSR whatever the storage, so that both agree bit for bit.
-            r = np.asarray(sparse.csr_array(paid).sum(axis=1)).reshape(self.S, self.A)
+            P, paid = self.transitions, self.rewards_next
+            r = tables.expected_payments(paid, P, self.S, self.A)
         elif (wrong := self.terminal[:, None] & (r != 0)).any():
             s, a = np.argwhere(wrong)[0]
             raise ValueError(
@@ -172,7 +171,7 @@ class TabularMDP:
 
     def policy_return(self, policy: ArrayLike) -> float:
         """Expected reward of a whole episode under a policy."""
-        return float(self.start @ self.value(policy)[0])
+        return float(self.start @ planning.first_values(self, policy))
 
     def average_reward(self, policy: ArrayLike) -> float:
         """V of the paper: the expected average reward over the horizon."""
@@ -180,7 +179,7 @@ class TabularMDP:
 
     @cached_property
     def _optimal_return(self) -> float:
-        return float(self.start @ planning.backward_induction(self).v[0])
+        return float(self.start @ planning.optimal_values(self))
 
     def optimal_return(self) -> float:
         """Expected reward of an episode under the best time-dependent policy."""

@@ -59,10 +59,10 @@ class Model:
         return np.full(self.S, 1 / self.S)
 
 
-def best_policy(model: Model, planner: str, gamma: float) -> NDArray[np.int64]:
+def best_policy(model: Model, planner: str, gamma: float) -> NDArray[np.integer]:
     """The policy [H, S] that the planner finds best in the model."""
     if planner == "finite":
-        return backward_induction(model).policy
+        return backward_induction(model).actions
     if planner == "lookahead":
         q = _backup(model, np.where(model.available, model.rewards, -np.inf).max(axis=1), gamma)
     elif np.allclose(_sums(model)[model.available], 1):

@@ -24,6 +24,7 @@ from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.priors_given import priors_given
 from gim.reports import Callback
 from gim.rewards_given import rewards_given
 from gim.runs import Run, Runs
@@ -94,9 +95,10 @@ def run(
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own, or a longer one.
-        prior: a model learned in another run (or its file) or a `gim.Log` of this world, by its
-            labels, from which a model-based agent starts; with
-            `infer=gim.Analogy()` it is first judged by what is met here.
+        prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
+            a file of either, a `gim.Log` of this world, or a list of them. With
+            `infer=gim.Analogy()`, as the default learner has, it is first judged by what is met
+            here, and may come from a world of another size with the same variables.
         rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
             "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
             (s, a, s'), by label where there are labels. For every agent that learns a model.
@@ -154,18 +156,9 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
-    if isinstance(prior, (str, Path)):
-        prior = load(prior, "model")
-    if prior is not None and not isinstance(prior, LearnedModel):
-        # By name: runs without a log do not depend on the code of logs.
-        prior = import_module("gim.logs.prior").model_of(prior, task, *names_of(env))
-    if prior is not None:
-        if (prior.S, prior.A) != (task.S, task.A):
-            raise ValueError(
-                f"the prior has {prior.S} states and {prior.A} actions, the world {task.S} and "
-                f"{task.A}: they must agree"
-            )
-        task = replace(task, prior=prior)
+    if prior is not None:  # by name: runs without one do not depend on the code of logs
+        prior = import_module("gim.logs.prior").read_in(prior, task, *names_of(env))
+    task = replace(task, priors=priors_given(prior, agent, task))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)
@@ -187,7 +180,10 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
             raise ValueError(f"the run's environment {name!r} is not registered: import it first")
         limit = {"max_episode_steps": meta["horizon"]}
         world = gymnasium.make(name, **(meta["env"]["kwargs"] | limit))
-    prior = LearnedModel.unpack(_part(arrays, "prior."), meta["prior"]) if "prior" in meta else None
+    prior = [
+        LearnedModel.unpack(_part(arrays, f"prior{k}."), each)
+        for k, each in enumerate(meta["priors"])
+    ]
     known = KnownRewards(**_part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved

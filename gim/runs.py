@@ -137,7 +137,7 @@ class Run:
         made_of = (task.variables, task.action_variables)
         return analogies(
             belief.counts,
-            Frame(task.available, belief.terminal, (0.0, 1.0), None, *made_of),
+            Frame(task.available, belief.terminal, (0.0, 1.0), (), *made_of),
             words_of(*names_of(self.named_by), *made_of),
         )
 
@@ -284,9 +284,11 @@ class Run:
         if self.task.rewards is not None:
             known = flatten(self.task.rewards)
             arrays |= {f"rewards.{key}": value for key, value in known.items()}
-        if self.task.prior is not None:
-            packed, meta["prior"] = self.task.prior.pack()
-            arrays |= {f"prior.{key}": value for key, value in packed.items()}
+        meta["priors"] = []
+        for k, model in enumerate(self.task.priors):
+            packed, more = model.pack()
+            meta["priors"].append(more)
+            arrays |= {f"prior{k}.{key}": value for key, value in packed.items()}
         return files.Packed(arrays, meta)
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:

@@ -81,7 +81,7 @@ def make_world(mdp: Any) -> AliasTables:
     successor = np.append(rows.indices, starts).astype(np.int64)
     cut = np.append(rows.data, mdp.start[starts])
     other = np.empty_like(successor)
-    _fill(first, cut, other)
+    _fill(first, cut, other, np.empty(max(1, np.diff(first).max()), np.int64))
     places = np.stack([np.arange(successor.size), other], axis=1).ravel()
     if mdp.rewards_next is None:
         reward = mdp.rewards.ravel().copy()
@@ -109,9 +109,11 @@ def _on_pattern(payments: Any, rows: Any) -> NDArray[np.float64]:
 
 
 @entry
-def _fill(first: Any, cut: Any, other: Any) -> None:
-    """Turn probabilities (in `cut`) into cuts, and set each cell's second successor (a place)."""
-    todo = np.empty(max(1, np.max(np.diff(first))), np.int64)
+def _fill(first: Any, cut: Any, other: Any, todo: Any) -> None:
+    """Turn probabilities (in `cut`) into cuts, and set each cell's second successor (a place).
+
+    `todo` has room for the longest row: to measure that here would compile for seconds.
+    """
     for row in range(first.size - 1):
         low, high = first[row], first[row + 1]
         n = high - low

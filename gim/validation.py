@@ -1,23 +1,20 @@
 """Checks on entry: what comes in as an MDP leaves this file valid, or not at all.
 
-Every message names the place, the rule and the fix.
+Every message names the place, the rule and the fix. Tables are read, not copied: the least entry
+and the sums of the rows tell whether anything is wrong, and only then is its place looked for.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.arguments import as_whole
+from gim.tables import Bools, Floats, Table, interleave, own_csr, own_numbers, pair_of
 
 SUM_TOLERANCE = 1e-6  # rows of float32 tables pass, forgotten successors do not
-
-Floats = NDArray[np.float64]
-Table = Any  # [S, A, S], or a csr_array of S*A rows
 
 
 def transitions_of(given: Any, axes: str) -> tuple[Table, int, int]:
@@ -25,7 +22,7 @@ def transitions_of(given: Any, axes: str) -> tuple[Table, int, int]:
     if axes not in ("SAS", "ASS"):
         raise ValueError(f'axes = {axes!r}: must be "SAS" ([S, A, S]) or "ASS" ([A, S, S])')
     if axes == "ASS" and isinstance(given, (list, tuple)) and any(map(sparse.issparse, given)):
-        given = _interleave(given)
+        given = interleave(given)
     if sparse.issparse(given):
         rows, S = given.shape
         if rows == 0 or S == 0 or rows % S:
@@ -33,15 +30,13 @@ def transitions_of(given: Any, axes: str) -> tuple[Table, int, int]:
                 f"sparse transitions have shape {given.shape}: they need S*A rows and S columns, "
                 "the row of the pair (s, a) is s*A + a"
             )
-        return _canonical(given), S, rows // S
-    table = _numbers("transitions", given)
+        return own_csr("transitions", given), S, rows // S
+    table = own_numbers("transitions", given, axes)
     if table.ndim != 3 or 0 in table.shape:
         raise ValueError(
             f"transitions have shape {table.shape}: they need [S, A, S], or [A, S, S] "
             'with axes="ASS", with at least one state and one action'
         )
-    if axes == "ASS":
-        table = np.ascontiguousarray(table.transpose(1, 0, 2))
     S, A, T = table.shape
     if S != T:
         other = "ASS" if axes == "SAS" and table.shape[1] == T else None
@@ -55,12 +50,10 @@ def rewards_of(given: Any, axes: str, S: int, A: int) -> tuple[Floats | None, Ta
     if sparse.issparse(given):
         if given.shape != (S * A, S):
             raise ValueError(f"sparse rewards have shape {given.shape}, not {(S * A, S)}")
-        return None, _canonical(given)
-    table = _numbers("rewards", given)
+        return None, own_csr("rewards", given)
+    table = own_numbers("rewards", given, axes)
     if table.shape == (S, A):
         return table, None
-    if axes == "ASS" and table.shape == (A, S, S):
-        table = np.ascontiguousarray(table.transpose(1, 0, 2))
     if table.shape == (S, A, S):
         return None, table
     raise ValueError(
@@ -69,55 +62,14 @@ def rewards_of(given: Any, axes: str, S: int, A: int) -> tuple[Floats | None, Ta
     )
 
 
-def absorbing(P: Any, terminal: NDArray[np.bool_], available: NDArray[np.bool_]) -> Any:
-    """Rows of terminal states become self-loops, rows of unavailable pairs empty."""
-    S, A = available.shape
-    if not terminal.any() and available.all():
-        return P
-    dense = not sparse.issparse(P)
-    rows = sparse.csr_array(P.reshape(S * A, S)) if dense else P
-    pair = np.repeat(np.arange(S * A), np.diff(rows.indptr))
-    s, a = pair // A, pair % A
-    leaves = terminal[s] & (rows.indices != s) & (rows.data != 0)
-    if leaves.any():
-        k = np.flatnonzero(leaves)[0]
-        raise ValueError(
-            f"state {s[k]} is terminal but P[{s[k]}, {a[k]}] leads to {rows.indices[k]}: "
-            "give it a self-loop or an empty row"
-        )
-    keep = available[s, a] & ~terminal[s]
-    ends = np.flatnonzero(np.repeat(terminal, A))
-    data = np.append(rows.data[keep], np.ones(ends.size))
-    place = (np.append(pair[keep], ends), np.append(rows.indices[keep], ends // A))
-    table = sparse.csr_array((data, place), shape=(S * A, S))
-    table.sort_indices()
-    return table.toarray().reshape(S, A, S) if dense else table
-
-
-def payments(by_next: Table, P: Table, terminal: NDArray[np.bool_]) -> Table:
-    """Rewards by next state in the form of P, on its non-zeros; terminal states pay nothing."""
-    S = terminal.size
-    if sparse.issparse(P):
-        rows = P
-    else:
-        rows = sparse.csr_array(P.reshape(-1, S))
-        by_next = by_next.toarray() if sparse.issparse(by_next) else by_next
-    A = rows.shape[0] // S
-    pair = np.repeat(np.arange(S * A), np.diff(rows.indptr))
-    given = by_next if sparse.issparse(by_next) else by_next.reshape(S * A, S)
-    table = rows.copy()
-    table.data = np.asarray(given[pair, rows.indices], np.float64).ravel()
-    paid = terminal[pair // A] & (table.data != 0)
-    if paid.any():
-        s, a = divmod(int(pair[np.flatnonzero(paid)[0]]), A)
-        raise ValueError(f"rewards[{s}, {a}] is not 0 but state {s} is terminal: it pays 0")
-    return table if sparse.issparse(P) else table.toarray().reshape(S, A, S)
-
-
-def check_rows(P: Table, needed: NDArray[np.bool_]) -> None:
+def check_rows(P: Table, needed: Bools) -> None:
     """Each needed row is a distribution: no entry negative or NaN, sum 1."""
     S, A = needed.shape
+    sums = np.asarray(P.sum(axis=-1)).reshape(S, A)  # NaN or infinite if an entry is
+    off = needed & ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     data = P.data if sparse.issparse(P) else P.reshape(S * A, S)
+    if data.min(initial=0) >= 0 and not off.any() and np.isfinite(sums).all():
+        return
     for bad, rule in (
         (np.isnan(data), "NaN"),
         (np.isinf(data), "infinite"),
@@ -126,21 +78,20 @@ def check_rows(P: Table, needed: NDArray[np.bool_]) -> None:
         if bad.any():
             s, a, t = _place(P, bad, A)
             raise ValueError(f"P[{s}, {a}, {t}] is {rule}: probabilities are numbers from 0 to 1")
-    sums = np.asarray(P.sum(axis=-1)).reshape(S, A)
-    wrong = needed & (np.abs(sums - 1) > SUM_TOLERANCE)
-    if wrong.any():
-        s, a = np.argwhere(wrong)[0]
-        more = f" (and {wrong.sum() - 1} more)" if wrong.sum() > 1 else ""
-        raise ValueError(
-            f"P[{s}, {a}] sums to {sums[s, a]:.6g}, not 1{more}: normalise it, or mark the pair "
-            "as not available"
-        )
+    s, a = np.argwhere(off)[0]
+    more = f" (and {off.sum() - 1} more)" if off.sum() > 1 else ""
+    raise ValueError(
+        f"P[{s}, {a}] sums to {sums[s, a]:.6g}, not 1{more}: normalise it, or mark the pair "
+        "as not available"
+    )
 
 
-def check_finite(name: str, table: Any) -> None:
+def check_finite(name: str, table: Table) -> None:
     """No entry is NaN or infinite."""
     data = table.data if sparse.issparse(table) else table
-    bad = ~np.isfinite(data)
+    if np.isfinite(data.sum()):
+        return
+    bad = ~np.isfinite(data)  # a sum of finite numbers may be infinite
     if bad.any():
         place = "" if sparse.issparse(table) else str(np.argwhere(bad)[0].tolist())
         raise ValueError(f"{name}{place} is NaN or infinite: give a finite number")
@@ -152,7 +103,7 @@ def start_of(given: Any, S: int) -> Floats:
         start = np.zeros(S)
         start[state_of("start", given, S)] = 1.0
         return start
-    start = _numbers("start", given)
+    start = own_numbers("start", given)
     if start.shape != (S,):
         raise ValueError(f"start has shape {start.shape}: give a state, or {S} probabilities")
     if not np.isfinite(start).all() or (start < 0).any():
@@ -172,7 +123,7 @@ def state_of(name: str, given: Any, S: int) -> int:
     return state
 
 
-def flags_of(name: str, given: Any, S: int) -> NDArray[np.bool_]:
+def flags_of(name: str, given: Any, S: int) -> Bools:
     """States as a mask [S]: from a mask or from indices."""
     array = np.asarray(given)
     if array.dtype == bool:
@@ -180,12 +131,13 @@ def flags_of(name: str, given: Any, S: int) -> NDArray[np.bool_]:
             raise ValueError(f"{name} has shape {array.shape}: a mask has shape {(S,)}")
         return array.copy()
     mask = np.zeros(S, bool)
-    for state in array.ravel():
-        mask[state_of(name, state, S)] = True
+    if array.dtype.kind not in "iu" or ((array < 0) | (array >= S)).any():
+        array = np.array([state_of(name, state, S) for state in array.ravel()], np.int64)
+    mask[array] = True
     return mask
 
 
-def available_of(given: Any, terminal: NDArray[np.bool_], A: int) -> NDArray[np.bool_]:
+def available_of(given: Any, terminal: Bools, A: int) -> Bools:
     """Which pairs exist [S, A]; each state keeps at least one action."""
     S = terminal.size
     if given is None:
@@ -203,7 +155,7 @@ def available_of(given: Any, terminal: NDArray[np.bool_], A: int) -> NDArray[np.
 
 def noise_of(given: Any, S: int, A: int) -> Floats | None:
     """Standard deviation of the reward per pair [S, A], or None for none at all."""
-    noise = _numbers("noise", given)
+    noise = own_numbers("noise", given)
     if noise.shape not in ((), (S, A)):
         raise ValueError(f"noise has shape {noise.shape}: give a number or {(S, A)}")
     if not np.isfinite(noise).all() or (noise < 0).any():
@@ -211,32 +163,9 @@ def noise_of(given: Any, S: int, A: int) -> Floats | None:
     return np.broadcast_to(noise, (S, A)).copy() if noise.any() else None
 
 
-def _numbers(name: str, given: Any) -> Floats:
-    try:
-        return np.array(given, np.float64, order="C")
-    except (TypeError, ValueError) as problem:
-        raise ValueError(f"{name} is not an array of numbers: {problem}") from None
-
-
-def _interleave(matrices: Sequence[Any]) -> Any:
-    """A sparse matrices [S, S], one per action, to rows s*A + a."""
-    S, A = matrices[0].shape[0], len(matrices)
-    order = np.arange(A * S).reshape(A, S).T.ravel()
-    return sparse.csr_array(sparse.vstack([sparse.csr_array(m) for m in matrices]))[order]
-
-
-def _canonical(given: Any) -> Any:
-    table = sparse.csr_array(given, dtype=np.float64, copy=True)
-    table.sum_duplicates()
-    table.eliminate_zeros()
-    table.sort_indices()
-    return table
-
-
-def _place(P: Table, bad: NDArray[np.bool_], A: int) -> tuple[int, int, int]:
+def _place(P: Table, bad: Bools, A: int) -> tuple[int, int, int]:
     if sparse.issparse(P):
         k = np.flatnonzero(bad)[0]
-        row = int(np.searchsorted(P.indptr, k, side="right")) - 1
-        return row // A, row % A, int(P.indices[k])
+        return *pair_of(P, k, A), int(P.indices[k])
     row, t = np.argwhere(bad)[0]
     return int(row) // A, int(row) % A, int(t)

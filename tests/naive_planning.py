@@ -97,6 +97,32 @@ def backward_induction(mdp, H, discount=1.0, bonus=None, ceiling=None):
     return q, v, q.argmax(axis=2)
 
 
+def value_iteration(mdp, discount, change=1e-13):
+    """Sweep until no value changes by more than this; it is then discount / (1 - discount) off."""
+    P = mdp.transitions
+    P = P if sparse.issparse(P) else P.reshape(mdp.S * mdp.A, mdp.S)
+    v = np.zeros(mdp.S)
+    while True:
+        q = mdp.rewards + discount * (P @ v).reshape(mdp.S, mdp.A)
+        best = np.where(mdp.available, q, -np.inf).max(axis=1)
+        v, last = best, v
+        if np.abs(v - last).max() <= change:
+            return v
+
+
+def improve_in_place(mdp, discount, order, v):
+    """One Bellman sweep in this order; each action is solved for the state's own value."""
+    v = v.copy()
+    for s in order:
+        solved = []
+        for a in np.flatnonzero(mdp.available[s]):
+            own = mdp.P[s, a, s]
+            others = mdp.P[s, a] @ v - own * v[s]
+            solved.append((mdp.rewards[s, a] + discount * others) / (1 - discount * own))
+        v[s] = max(solved)
+    return v
+
+
 def values_by_programming(mdp, discount):
     """Least v with v >= r + discount P v; its tight pairs are a policy, which is solved for."""
     pairs = [(s, a) for s, a in product(range(mdp.S), range(mdp.A)) if mdp.available[s, a]]

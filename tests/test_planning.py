@@ -15,7 +15,12 @@ from gim.planning import finite, graph, sweeps
 from tests import naive_planning as naive
 from tests.naive_planning import random_tiny, tiny
 
-METHODS = ("value_iteration", "modified_policy_iteration", "policy_iteration")
+METHODS = (
+    "value_iteration",
+    "modified_policy_iteration",
+    "policy_iteration",
+    "inexact_policy_iteration",
+)
 DISCOUNTS = (0.0, 0.5, 0.9, 0.99, 0.999)
 
 seeds = st.integers(0, 10**6)
@@ -201,9 +206,9 @@ def test_compiled_and_plain_give_the_same_bits():
             pairs = sweeps.pairs_of(pi[0], 3)
             follow = version(getattr(sweeps, f"follow_{kind}"))
             count = follow(rows, pairs, form.rewards.reshape(-1)[pairs], 0.9, 7, 0.0, w, best)
-            back_up = version(getattr(sweeps, f"back_up_{kind}"))
-            every = np.arange(57)
-            facts = back_up(rows, every, form.rewards, form.available, 0.9, w, q[0], best, pi[0])
+            sweep = version(getattr(sweeps, f"sweep_{kind}"))
+            r = np.where(form.available, form.rewards, -np.inf)
+            facts = sweep(rows, np.arange(57), r, 0.9, w, q[0], best, pi[0])
             results.append((q, v, pi, w, best, np.array([count, *facts])))
         assert all((a == b).all() for a, b in zip(*results, strict=True))
 

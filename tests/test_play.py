@@ -112,8 +112,9 @@ def test_priors_that_do_not_fit_are_said(river, tmp_path):
     mdp, log = river
     with pytest.raises(ValueError, match="is no state"):
         gim.run("ucbvi", "gridworld", episodes=2, prior=log)
-    with pytest.raises(ValueError, match="a prior of type list"):
-        gim.run("ucbvi", mdp, episodes=2, prior=[log])
+    with pytest.raises(ValueError, match="prior= is a dict"):
+        gim.run("ucbvi", mdp, episodes=2, prior=[{}])
+    assert gim.run("analogist", mdp, episodes=2, prior=[log]).model is not None
     gim.learn(log).model.save(tmp_path / "m.npz")
     run = gim.run("ucbvi", mdp, episodes=2, prior=str(tmp_path / "m.npz"))
     assert run.model.visits.sum() == 3000 + run.steps

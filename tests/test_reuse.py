@@ -38,7 +38,11 @@ def changed(mdp, states=(), actions=(), seed=9):
 
 def inferred(mdp, model, visits=4):
     counts, _, _ = sampled(mdp, visits)
-    return Analogy().infer(counts, frame_of(mdp)._replace(model=model), np.random.default_rng(0))
+    return Analogy().infer(
+        counts,
+        frame_of(mdp)._replace(models=() if model is None else (model,)),
+        np.random.default_rng(0),
+    )
 
 
 def test_a_model_that_holds_is_taken_and_worth_much():
@@ -47,6 +51,25 @@ def test_a_model_that_holds_is_taken_and_worth_much():
     assert found.name == "model"
     assert np.allclose(found.rows.toarray(), mdp.rows().toarray())
     assert found.n0.min() > 20
+
+
+def test_a_model_that_does_not_hold_is_left():
+    mdp, other = task(5), task(6)
+    with_model, without = inferred(mdp, model_of(other)), inferred(mdp, None)
+    assert (with_model is None) == (without is None)
+    if without is not None:
+        assert with_model.name == without.name
+        assert np.array_equal(with_model.n0, without.n0)
+
+
+def test_reuse_pays_and_does_no_harm():
+    mdp = task(seed=11)
+    alone, told, misled = (
+        gim.run("analogist", mdp, episodes=25, seeds=range(2), prior=prior).score
+        for prior in (None, model_of(mdp), model_of(task(seed=30)))
+    )
+    assert told > alone + 0.1
+    assert misled > alone - 0.05
 
 
 @pytest.mark.parametrize(
@@ -76,7 +99,7 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(name):
     def spliced(N):
         split = CrossValidation(Data(N, n, mdp.available), 4, np.random.default_rng(0))
         own = split.read(uniform[split.pairs], np.zeros(split.pairs.size, int))
-        said = {key: said for key, said, _ in offers(model_of(mdp), split, own, uniform)}
+        said = {key: said for key, said, _, _ in offers(model_of(mdp), split, own, uniform)}
         return split, said[name]
 
     split, before = spliced(N)
@@ -93,6 +116,3 @@ def test_a_resumed_run_still_has_its_model(tmp_path):
     half = prepare(gim.Analogist(), mdp, 200, 1, prior=model_of(mdp)).pause_at(700)
     half.save(tmp_path / "half.npz")
     assert np.array_equal(gim.run(resume=tmp_path / "half.npz").returns, whole.returns)
-
-
-# -- rewards

@@ -30,6 +30,8 @@ from gim.model.counts import seen
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, reward_range
 
+WORK = 1 << 17  # backups of pairs, of plans inside an episode, that one step may cost
+
 
 class Memory(NamedTuple):
     """What was seen and inferred, and the plan in force."""
@@ -41,6 +43,9 @@ class Memory(NamedTuple):
     later: NDArray[np.float64]  # [S, A] visits that ask for a new plan after the episode
     now: NDArray[np.float64]  # [S, A] visits that ask for it at once
     stale: NDArray[np.bool_]  # [1] whether a pair has come to ask for one later
+    urgent: NDArray[np.bool_]  # [1] whether one has come to ask for it at once
+    pause: NDArray[np.int64]  # [1] steps before it gets one; 0: none
+    waited: NDArray[np.int64]  # [1] steps since the last plan
     surprise: NDArray[np.float64]  # [1] weighted sum over visits to pairs met before
     surprise_weight: NDArray[np.float64]  # [1] sum of those weights
 
@@ -74,7 +79,12 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     n = memory.belief.counts.n[s, a]
     if n >= memory.later[s, a]:
         memory.stale[0] = True
-    if n >= memory.now[s, a] or (end != GO_ON and (memory.stale[0] or due(memory.belief))):
+    if n >= memory.now[s, a]:
+        memory.urgent[0] = True
+    memory.waited[0] += 1
+    if memory.urgent[0] and memory.waited[0] >= memory.pause[0]:
+        return THINK
+    if end != GO_ON and (memory.stale[0] or due(memory.belief)):
         return THINK
     return GROW if full else GO_ON
 
@@ -84,7 +94,9 @@ class Episodic:
 
     Then the visits of some pair have grown by that share since the last plan, at the end of an
     episode; or they have doubled, at once. In a long episode an agent would else go on for an
-    action that was promising when it was planned, and no more.
+    action that was promising when it was planned, and no more. In a large world such plans keep a
+    pause, so that a step costs no more than 2^17 backups of pairs on average; an episode may then
+    follow a plan that is out of date, for as many steps (30 at S = 10,000, A = 4, H = 100).
     """
 
     growth: float = 0.0
@@ -115,6 +127,9 @@ class Episodic:
             later=np.zeros((S, A)),
             now=np.full((S, A), np.inf),
             stale=np.zeros(1, bool),
+            urgent=np.zeros(1, bool),
+            pause=np.array([pause(S, A, H)]),
+            waited=np.zeros(1, np.int64),
             surprise=np.ones(1),  # as if one visit had surprised: all may be random
             surprise_weight=np.ones(1),
         )
@@ -132,7 +147,8 @@ class Episodic:
         n = memory.belief.counts.n
         memory.later[:] = (1.0 + self.growth) * n
         memory.now[:] = n + np.maximum(n, self.at_once) if self.growth > 0 else np.inf
-        memory.stale[0] = False
+        memory.stale[0] = memory.urgent[0] = False
+        memory.waited[0] = 0
         mind.plans += 1
         return memory
 
@@ -151,3 +167,8 @@ class Episodic:
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """What was counted and inferred."""
         return believed_model(memory.belief, task)
+
+
+def pause(S: int, A: int, H: int) -> int:
+    """Steps that a plan inside an episode must wait for after the last, by what it costs."""
+    return S * A * H // WORK

@@ -51,7 +51,7 @@ class Optimal(Agent):
         """Plan once, before the first step."""
         with mind.timed("planning"):
             truth: Any = mind.task.truth
-            memory.policy[:] = backward_induction(truth).policy
+            memory.policy[:] = backward_induction(truth).actions
         mind.plans += 1
         mind.explored_at = mind.episode
 

@@ -47,6 +47,9 @@ class Memory(NamedTuple):
     later: NDArray[np.float64]  # [S, A]
     now: NDArray[np.float64]  # [S, A]
     stale: NDArray[np.bool_]  # [1]
+    urgent: NDArray[np.bool_]  # [1]
+    pause: NDArray[np.int64]  # [1]
+    waited: NDArray[np.int64]  # [1]
     surprise: NDArray[np.float64]  # [1]
     surprise_weight: NDArray[np.float64]  # [1]
     lower: NDArray[np.float64]  # [H + 1, S] lower values of the policy; the last row is 0

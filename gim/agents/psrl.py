@@ -7,6 +7,10 @@ Each episode follows the best policy of an MDP drawn from the posterior (Strens,
 
 The prior of rewards is stated in units of the reward range, so that scaling all rewards changes
 nothing; it is optimistic, and weak.
+
+Where a table by next state would be large, a row is drawn as its few large entries: those of the
+successors met, and of the others as many as hold all but a ten-thousandth of the row, the larger
+the sooner (sticks broken in size-biased order: Pitman, 1996).
 """
 
 from __future__ import annotations
@@ -16,18 +20,20 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
+from scipy import sparse
 
 from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import Floats, inferences
 from gim.inference.evidence import Evidence
 from gim.jit import entry, hot
-from gim.model.counts import dense
+from gim.model.counts import DENSE_LIMIT, dense
 from gim.model.rewards import LargestReward, LeastReward
 from gim.params import Within
 from gim.planning import backward_induction_into
 
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
+CUT = 1e-4  # of a large row, what its successors met leave for states that are not drawn
 
 
 @hot
@@ -72,18 +78,23 @@ class PSRL(Episodic, Agent, name="psrl"):
 
     def draw(
         self, seen: Evidence, playable: Any, rewards: tuple[float, float], rng: np.random.Generator
-    ) -> tuple[Floats, Floats]:
-        """p(.|s,a) [S, A, S] and r(s,a) [S, A] of the pairs that can be played; 0 elsewhere."""
+    ) -> tuple[Any, Floats]:
+        """p(.|s,a) [S, A, S], or CSR, and r(s,a) [S, A] of pairs that can be played; else 0."""
         low, high = rewards
         rate = self.shape * (self.spread * (high - low)) ** 2
         prior = (self.alpha, low + self.mean * (high - low), self.visits, self.shape, rate)
-        return draw((dense(seen.N, seen.n.shape), *seen[1:]), playable, prior, rng)
+        S, A = seen.n.shape
+        if not sparse.issparse(seen.N) or S * A * S <= DENSE_LIMIT:
+            return draw((dense(seen.N, (S, A)), *seen[1:]), playable, prior, rng)
+        rows = seen.N.data, seen.N.indices, seen.N.indptr
+        *parts, r = draw_csr((rows, *seen[1:]), playable, prior, CUT, rng)
+        return sparse.csr_array(tuple(parts), shape=(S * A, S)), r
 
 
 @entry
 def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats]:
     """Draw pair by pair: its row, then the precision of its rewards, then their mean."""
-    (N, _, R, R2, n_r), (alpha, mu0, lambda0, shape0, rate0) = seen, prior
+    (N, _, R, R2, n_r), alpha = seen, prior[0]
     S, A = playable.shape
     P, r = np.zeros((S, A, S)), np.zeros((S, A))
     for s in range(S):
@@ -96,11 +107,79 @@ def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats
                 total += P[s, a, t]
             for t in range(S):
                 P[s, a, t] /= total
-            n, lambda_n = n_r[s, a], lambda0 + n_r[s, a]
-            mean = R[s, a] / n if n > 0.0 else mu0
-            scatter = max(0.0, R2[s, a] - n * mean * mean)  # about their own mean
-            rate = rate0 + scatter / 2.0 + lambda0 * n * (mean - mu0) ** 2 / (2.0 * lambda_n)
-            tau = gamma(shape0 + n / 2.0, rng) / max(rate, TINY)
-            mu = (lambda0 * mu0 + R[s, a]) / lambda_n
-            r[s, a] = mu + rng.standard_normal() / math.sqrt(lambda_n * tau)
+            r[s, a] = draw_reward(n_r[s, a], R[s, a], R2[s, a], prior, rng)
     return P, r
+
+
+@hot
+def draw_reward(n: float, R: float, R2: float, prior: Any, rng: Any) -> float:
+    """Draw the precision of a pair's rewards, then their mean."""
+    _, mu0, lambda0, shape0, rate0 = prior
+    lambda_n = lambda0 + n
+    mean = R / n if n > 0.0 else mu0
+    scatter = max(0.0, R2 - n * mean * mean)  # about their own mean
+    rate = rate0 + scatter / 2.0 + lambda0 * n * (mean - mu0) ** 2 / (2.0 * lambda_n)
+    tau = gamma(shape0 + n / 2.0, rng) / max(rate, TINY)
+    mu = (lambda0 * mu0 + R) / lambda_n
+    return mu + rng.standard_normal() / math.sqrt(lambda_n * tau)
+
+
+@entry
+def draw_csr(seen: Any, playable: Any, prior: Any, cut: float, rng: Any) -> Any:
+    """The same as sparse rows: values, columns and row starts, and r(s,a) [S, A]."""
+    ((N, columns, starts), _, R, R2, n_r), alpha = seen, prior[0]
+    S, A = playable.shape
+    r, first = np.zeros((S, A)), np.zeros(S * A + 1, np.int64)
+    p, next = np.empty(N.size + 64), np.empty(N.size + 64, np.int64)
+    size = 0
+    for i in range(S * A):
+        s, a = i // A, i % A
+        if playable[s, a]:
+            end, mass = size, 0.0  # gamma variables over their sum are Dirichlet
+            p, next = with_room(p, next, size + starts[i + 1] - starts[i])
+            for j in range(starts[i], starts[i + 1]):
+                p[end] = max(TINY, gamma(N[j] + alpha / S, rng))
+                next[end] = columns[j]
+                mass += p[end]
+                end += 1
+            others = S - (end - size)  # states that were not met, with one variable for all
+            left = max(TINY, gamma(others * alpha / S, rng)) if others > 0 else 0.0
+            mass += left
+            while others > 0 and left > cut * mass:
+                others -= 1
+                stick = gamma(1.0 + alpha / S, rng)
+                rest = gamma(others * alpha / S, rng) if others > 0 else 0.0
+                p, next = with_room(p, next, end + 1)
+                p[end] = left * (stick / (stick + rest))
+                next[end] = another(next, size, end, S, rng)
+                left -= p[end]
+                end += 1
+            for k in range(size, end):
+                p[k] /= mass - left
+            size = end
+            r[s, a] = draw_reward(n_r[s, a], R[s, a], R2[s, a], prior, rng)
+        first[i + 1] = size
+    return p[:size], next[:size], first, r
+
+
+@hot
+def another(next: Any, begin: int, end: int, S: int, rng: Any) -> int:
+    """A state at random that is not among these; they are few."""
+    while True:
+        t = int(rng.random() * S)
+        new = True
+        for k in range(begin, end):
+            new = new and next[k] != t
+        if new:
+            return t
+
+
+@entry
+def with_room(p: Any, next: Any, size: int) -> Any:
+    """Both arrays, longer if they do not hold so many."""
+    if size <= p.size:
+        return p, next
+    more = max(size, 2 * p.size)
+    longer, further = np.empty(more), np.empty(more, np.int64)
+    longer[: p.size], further[: p.size] = p, next
+    return longer, further

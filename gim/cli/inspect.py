@@ -181,7 +181,7 @@ def _told(mdp: TabularMDP, args: argparse.Namespace) -> list[Rule]:
     """What such samples say in words."""
     counts = sample(mdp, np.random.default_rng(args.seed), args.m, args.rho).counts
     made_of = (mdp.variables, mdp.action_variables)
-    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, None, *made_of)
+    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, (), *made_of)
     return analogies(counts, frame, words_of(*names_of(mdp), *made_of))
 
 

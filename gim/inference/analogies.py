@@ -32,7 +32,7 @@ def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
     if split is None:
         return []
     known = [each for each in suited(split.data) if each.speaks]
-    frame = frame._replace(model=None)
+    frame = frame._replace(models=())
     found, plain = (
         analogy.choose(split, frame, each) for each in (known, suited(split.data, PLAIN))
     )

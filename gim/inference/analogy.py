@@ -24,6 +24,7 @@ from gim.inference.candidates.base import FAMILIES
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
+from gim.inference.transfer import RulesOf, same_variables
 from gim.inference.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 from gim.params import OneOf, Within
@@ -108,10 +109,15 @@ class Analogy(Inference):
         found: Inferred | None = None
         for name, said in split.race(known).items():
             found = self._better(found, split, name, said, by_name[name])
-        if found is not None and frame.model is not None:
-            own, rows = found, self._rows(found, data)
-            for name, said, all_rows in offers(frame.model, split, own.said, rows):
-                found = self._better(found, split, name, said, None, all_rows)
+        for k, model in enumerate(frame.models):
+            if same_variables(model, frame):
+                other: Any = RulesOf(model, k)
+                found = self._better(found, split, str(other), split.one_out(other), other)
+        for model in frame.models:
+            if found is not None and (model.S, model.A) == (data.S, data.A):
+                own, rows = found, self._rows(found, data)
+                for name, said, all_rows, cost in offers(model, split, own.said, rows):
+                    found = self._better(found, split, name, said, None, all_rows, cost)
         if found is None or found.worth.gain < LEAST_GAIN:
             return None
         if found.candidate is not None:
@@ -121,7 +127,8 @@ class Analogy(Inference):
 
     def _rows(self, found: Inferred, data: Data) -> sparse.csr_array:
         """What the winner says of every playable pair, given all data."""
-        assert found.candidate is not None
+        if found.candidate is None:
+            return found.rows
         pairs = np.flatnonzero(data.available.ravel())
         rows = found.split.fitted(found.candidate).rows(pairs)
         sizes = np.zeros(data.S * data.A, np.int64)
@@ -154,12 +161,13 @@ class Analogy(Inference):
         said: Answers,
         candidate: Candidate | None,
         rows: Any = None,
+        margin: float = 0.0,
     ) -> Inferred:
-        """The likelier of two: the winner so far, or this candidate."""
+        """The likelier of two: the winner so far, or this candidate, if by more than a margin."""
         data = split.data
         of_all, of_held, strata = self._strata(split, said, candidate)
         worth = worth_of(split.held(said), data.S, of_held, strata, self.most)
-        if found is not None and worth.gain <= found.worth.gain:
+        if found is not None and worth.gain <= found.worth.gain + margin:
             return found
         n0 = np.where(data.available, worth.n0[of_all], 0.0)
         doubt = np.where(data.available, worth.doubt[of_all], 0.0)

@@ -40,7 +40,7 @@ class Frame(NamedTuple):
     available: NDArray[np.bool_]  # [S, A] pairs that can be played
     terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
     reward_range: tuple[float, float]  # of r(s,a)
-    model: LearnedModel | None = None  # learned elsewhere: it may hold here, or not, or in part
+    models: tuple[LearnedModel, ...] = ()  # learned elsewhere: may hold here, or not, or in part
     variables: Variables | None = None  # what states are made of, where that is known
     action_variables: Variables | None = None  # the same for actions
     rewards_known: bool = False  # there is nothing to infer of them

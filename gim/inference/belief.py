@@ -32,6 +32,7 @@ from gim.model.known_rewards import KnownRewards, none_known
 from gim.model.learned import LearnedModel
 
 AGAIN = 2.0  # visits over those at the last inference that said something
+SOON = 16  # visits by which a model learned elsewhere is judged for the first time
 NEVER = np.iinfo(np.int64).max  # as a number of visits
 
 
@@ -53,18 +54,18 @@ class Belief(NamedTuple):
 def new_belief(task: Task, infer: Any) -> Belief:
     """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
     S, A = task.S, task.A
-    trusted = None if infer is not None and infer.reuses else task.prior
+    trusted = () if infer is not None and infer.reuses else task.priors
     known = none_known() if task.rewards is None else task.rewards
     by_triple = infer is not None and infer.by_triple and not known.given
-    counts = new_counts(S, A, by_triple) if trusted is None else counts_of(trusted)
-    terminal = np.zeros(S, bool) if trusted is None else trusted.terminal.copy()
+    counts = counts_of(*trusted) if trusted else new_counts(S, A, by_triple)
+    terminal = np.any([np.zeros(S, bool), *(model.terminal for model in trusted)], axis=0)
     silent = infer is None
     return Belief(
         counts,
         terminal,
         no_prior(*((0, 0) if silent else (S, A))),
         visits=np.array([counts.n.sum()]),
-        infer_at=np.array([NEVER if silent else task.H]),
+        infer_at=np.array([NEVER if silent else min(task.H, SOON) if task.priors else task.H]),
         rewards=known,
     )
 
@@ -100,7 +101,7 @@ def inferred_when_due(
         return belief
     task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
     made_of, known = (task.variables, task.action_variables), belief.rewards.given
-    frame = Frame(task.available, belief.terminal, reward_range, task.prior, *made_of, known)
+    frame = Frame(task.available, belief.terminal, reward_range, task.priors, *made_of, known)
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)

@@ -169,10 +169,10 @@ def certify(run: Any, share: float = 0.9, infer: Any = None) -> Certificate:
         infer = own if isinstance(own, Analogy) else Analogy()
     if not isinstance(infer, Analogy):
         raise ValueError(f"infer = {infer}: only gim.Analogy says how far it may be trusted")
-    if task.prior is not None and not getattr(own, "reuses", False):
+    if task.priors and not getattr(own, "reuses", False):
         raise ValueError(f"{run.agent} counts the visits of its prior as its own: no certificate")
     belief = run.agent.belief(run.memory)
-    frame = Frame(task.available, belief.terminal, _rewards(run), task.prior)
+    frame = Frame(task.available, belief.terminal, _rewards(run), task.priors)
     rng = np.random.default_rng([run.seed, int(belief.counts.n.sum())])  # leaves the run's alone
     return certified(belief.counts, frame, infer, task, float(share), rng)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import comb
 
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.model.learned import LearnedModel
@@ -22,7 +23,7 @@ Ints = NDArray[np.int64]
 MODEL = "model"
 PARTS = ("state", "action")
 
-Offer = tuple[str, Answers, sparse.csr_array]
+Offer = tuple[str, Answers, sparse.csr_array, float]  # the last: nats to say where it holds
 
 
 def offers(
@@ -47,7 +48,7 @@ def offers(
     said = split.read(theirs[split.pairs], np.zeros(split.pairs.size, np.int64))
     said = _mixed(split, ~silent[split.pairs], said, own)
     theirs = picked(~silent, theirs, rows)
-    yield MODEL, said, theirs
+    yield MODEL, said, theirs, 0.0
     gain = split.weights * (split.errors(own) - split.errors(said))
     for name in PARTS:
         of = (split.pairs // A) if name == "state" else (split.pairs % A)
@@ -58,7 +59,11 @@ def offers(
             rest = split.fold != k
             take |= ~rest & _better(of[rest], gain[rest], size)[of]
         everywhere = _better(of, gain, size)[of_all]
-        yield f"{MODEL} by {name}", _mixed(split, take, said, own), picked(everywhere, theirs, rows)
+        spliced = picked(everywhere, theirs, rows)
+        judged = np.unique(of).size
+        chosen = np.unique(of[_better(of, gain, size)[of]]).size
+        cost = float(np.log(comb(judged, chosen)))
+        yield f"{MODEL} by {name}", _mixed(split, take, said, own), spliced, cost
 
 
 def _mixed(

@@ -16,12 +16,11 @@ from gim.model.tally import tally
 from gim.names import Names
 
 
-def model_of(given: Any, task: Task, states: Names, actions: Names) -> LearnedModel:
-    """What a run starts from, where that is no model yet; the rest as in `model_in`."""
-    if not isinstance(given, Log):
-        kind = type(given).__name__
-        raise ValueError(f"a prior of type {kind}: give a model, its file, or a gim.Log")
-    return model_in(given, task, states, actions)
+def read_in(given: Any, task: Task, states: Names, actions: Names) -> Any:
+    """What a run is given to start from, with logs as models; the rest is left as it is."""
+    if isinstance(given, (list, tuple)):
+        return [read_in(each, task, states, actions) for each in given]
+    return model_in(given, task, states, actions) if isinstance(given, Log) else given
 
 
 def model_in(log: Log, task: Task, states: Names, actions: Names) -> LearnedModel:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.logs.safe.base import Case, Floats, under
-from gim.planning.evaluation import solve_linear
+from gim.planning.linear import solve_linear
 
 UNSEEN = 1.0  # visits of each pair that were never made
 

@@ -85,23 +85,25 @@ def new_known(available: NDArray[np.bool_], m: int, rho: float) -> Known:
     )
 
 
-def counts_of(model: Any) -> Counts:
-    """The counts that a `LearnedModel` stands for: its visits, spread as it says."""
-    counts = new_counts(model.S, model.A)
-    while counts.keys.size and 4 * model.rows().nnz > counts.keys.size:
+def counts_of(*models: Any) -> Counts:
+    """The counts that `LearnedModel`s of one world stand for: their visits, spread as they say."""
+    S, A = models[0].S, models[0].A
+    counts = new_counts(S, A)
+    visits = [sparse.diags_array(model.visits.ravel().astype(np.float64)) for model in models]
+    N = sparse.csr_array(sum(n @ m.rows() for n, m in zip(visits, models, strict=True)))
+    N.eliminate_zeros()
+    while counts.keys.size and 4 * N.nnz > counts.keys.size:
         counts = grown(counts)
-    rows = model.rows()
-    pair = np.repeat(np.arange(model.S * model.A), np.diff(rows.indptr))
-    N = rows.data * model.visits.ravel()[pair]
-    key = pair * model.S + rows.indices
+    key = np.repeat(np.arange(S * A), np.diff(N.indptr)) * S + N.indices
     if counts.keys.size:
-        rehash(key[N > 0], N[N > 0], counts.keys, counts.next)
-        counts.taken[0] = np.count_nonzero(N)
+        rehash(key, N.data, counts.keys, counts.next)
+        counts.taken[0] = N.nnz
     else:
-        counts.next[key] = N
-    counts.n[:] = model.visits
-    counts.R[:] = model.visits * model.rewards
-    counts.R2[:] = model.visits * model.rewards**2
+        counts.next[key] = N.data
+    for model in models:
+        counts.n[:] += model.visits
+        counts.R[:] += model.visits * model.rewards
+        counts.R2[:] += model.visits * model.rewards**2
     return counts
 
 

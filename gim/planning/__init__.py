@@ -6,13 +6,15 @@ from gim.planning.discounted import (
     policy_iteration,
     value_iteration,
 )
-from gim.planning.evaluation import evaluate, expected_visits
+from gim.planning.evaluation import evaluate, expected_visits, first_values
 from gim.planning.finite import (
     backward_induction,
     backward_induction_into,
+    optimal_values,
     optimistic_induction_into,
 )
 from gim.planning.graph import diameter, reachable
+from gim.planning.inexact import inexact_policy_iteration
 from gim.planning.types import Dynamics, Plan
 
 __all__ = [
@@ -23,7 +25,10 @@ __all__ = [
     "diameter",
     "evaluate",
     "expected_visits",
+    "first_values",
+    "inexact_policy_iteration",
     "modified_policy_iteration",
+    "optimal_values",
     "optimistic_induction_into",
     "plan",
     "policy_iteration",

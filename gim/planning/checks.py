@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.arguments import whole
-from gim.planning.types import Dynamics, Floats, Ints
+from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8
 
@@ -57,7 +57,7 @@ def checked_values(name: str, values: Any, S: int) -> Floats:
     return v
 
 
-def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Floats:
+def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Any:
     """A policy is actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
 
     Without a horizon (None) it is the same for all steps: [S] or [S, A].
@@ -65,10 +65,10 @@ def checked_policy(mdp: Dynamics, policy: Any, horizon: int | None) -> Ints | Fl
     pi = np.asarray(policy)
     if pi.dtype.kind in "iu":
         _check_shape("actions", pi, (mdp.S,), horizon)
-        return _checked_actions(mdp, pi.astype(np.int64))
+        return _checked_actions(mdp, pi)
     if pi.dtype.kind == "f":
         _check_shape("probabilities", pi, (mdp.S, mdp.A), horizon)
-        return _checked_probabilities(mdp, pi.astype(np.float64))
+        return _checked_probabilities(mdp, pi.astype(np.float64, copy=False))
     raise TypeError(
         f"a policy of dtype {pi.dtype} is neither actions (int [S] or [H, S]) "
         "nor probabilities (float [S, A] or [H, S, A])"
@@ -82,17 +82,20 @@ def _check_shape(what: str, pi: NDArray[Any], one: tuple[int, ...], horizon: int
         raise ValueError(f"a policy of {what} has shape {pi.shape}, not {wanted}")
 
 
-def _checked_actions(mdp: Dynamics, pi: Ints) -> Ints:
-    out = (pi < 0) | (pi >= mdp.A)
-    if out.any():
-        place = tuple(np.argwhere(out)[0].tolist())
-        raise ValueError(f"policy{_at(place)} = {pi[place]} is no action: 0 to {mdp.A - 1} are")
-    missing = ~mdp.available[np.arange(mdp.S), pi]
-    if missing.any():
-        place = tuple(np.argwhere(missing)[0].tolist())
+def _checked_actions(mdp: Dynamics, pi: Any) -> Any:
+    states = np.arange(mdp.S)
+    for h, actions in enumerate(np.atleast_2d(pi)):  # by step: a long policy is not copied
+        out = (actions < 0) | (actions >= mdp.A)
+        wrong = out if out.any() else ~mdp.available[states, actions]
+        if not wrong.any():
+            continue
+        s = int(wrong.argmax())
+        where = _at((s,) if pi.ndim == 1 else (h, s))
+        if out[s]:
+            raise ValueError(f"policy{where} = {actions[s]} is no action: 0 to {mdp.A - 1} are")
         raise ValueError(
-            f"policy{_at(place)} = {pi[place]}, but action {pi[place]} is not available "
-            f"in state {place[-1]}: {_available(mdp, place[-1])}"
+            f"policy{where} = {actions[s]}, but action {actions[s]} is not available "
+            f"in state {s}: {_available(mdp, s)}"
         )
     return pi
 

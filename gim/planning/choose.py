@@ -7,21 +7,24 @@ import difflib
 from scipy import sparse
 
 from gim.planning.checks import checked_horizon, checked_max_iter
+from gim.planning.desk import MAX_ITER
 from gim.planning.discounted import (
-    MAX_ITER,
     modified_policy_iteration,
     policy_iteration,
     value_iteration,
 )
 from gim.planning.finite import backward_induction
+from gim.planning.inexact import inexact_policy_iteration
 from gim.planning.types import Dynamics, Plan
 
 DISCOUNTED = {
     "value_iteration": value_iteration,
     "modified_policy_iteration": modified_policy_iteration,
     "policy_iteration": policy_iteration,
+    "inexact_policy_iteration": inexact_policy_iteration,
 }
-FEW_STATES = 10
+FEW_STATES = 10  # up to here, dense, policy iteration wins
+MANY_STATES = 300  # above, sparse, inexact policy iteration does
 METHODS = ("auto", "backward_induction", *DISCOUNTED)
 
 
@@ -42,8 +45,9 @@ def plan(
         horizon: H, the number of steps: q [H, S, A], v [H, S], policy [H, S]. If neither is given
             it is the MDP's own.
         tolerance: without an end, how far a value may be from the optimum's.
-        method: "auto", "backward_induction", "value_iteration", "modified_policy_iteration" or
-            "policy_iteration"; the last three take the MDP's own discount if none is given.
+        method: "auto", "backward_induction", "value_iteration", "modified_policy_iteration",
+            "policy_iteration" or "inexact_policy_iteration"; the last four take the MDP's own
+            discount if none is given.
         max_iter: the largest number of sweeps over all pairs.
 
     Example:
@@ -74,6 +78,7 @@ def plan(
 
 def _fastest(mdp: Dynamics) -> str:
     """The fastest method without an end, as measured on dense, sparse, fast and slow MDPs."""
-    few = mdp.S <= FEW_STATES and not sparse.issparse(mdp.transitions)
+    if sparse.issparse(mdp.transitions):
+        return "inexact_policy_iteration" if mdp.S > MANY_STATES else "modified_policy_iteration"
     # Beyond a few states it was nowhere far behind: where it is slow it turns to direct solves.
-    return "policy_iteration" if few else "modified_policy_iteration"
+    return "policy_iteration" if mdp.S <= FEW_STATES else "modified_policy_iteration"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.sparse.linalg import spsolve
 
 from gim.planning.checks import (
     checked_discount,
@@ -15,10 +16,12 @@ from gim.planning.checks import (
     checked_policy,
     checked_weight,
 )
-from gim.planning.sweeps import pairs_of
-from gim.planning.types import Dynamics, Floats, Ints
+from gim.planning.inexact import inexact_policy_iteration
+from gim.planning.linear import fits, flat, solve_linear, under
+from gim.planning.sweeper import Sweeper
+from gim.planning.types import Bools, Dynamics, Floats
 
-DENSE_SOLVE = 300  # up to this many states a dense solve beats a sparse one
+TO_THE_LAST = 1e-300  # a tolerance that only rounding ends
 
 
 def evaluate(
@@ -34,7 +37,7 @@ def evaluate(
         policy: actions, int [S] or [H, S], or probabilities, float [S, A] or [H, S, A].
         horizon: H, the number of steps; the MDP's own if None and there is no discount.
         discount: the weight of each step against the one before. Without a horizon there is no
-            end, the policy is stationary, and its value is found by a direct solve.
+            end, the policy is stationary, and its value is solved for.
 
     Returns:
         Over a horizon [H, S], row h with H - h steps to go; without [S].
@@ -43,14 +46,34 @@ def evaluate(
         pi = checked_policy(mdp, policy, None)
         return solve_policy(mdp, pi, checked_discount(discount))
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
-    pi = checked_policy(mdp, policy, H)
     weight = 1.0 if discount is None else checked_weight(discount)
-    same = _under(mdp, pi) if _is_stationary(pi) else None
-    v = np.zeros((H + 1, mdp.S))
+    values = np.empty((H, mdp.S))
+    for h, v in _backwards(mdp, checked_policy(mdp, policy, H), H, weight):
+        values[h] = v
+    return values
+
+
+def first_values(mdp: Dynamics, policy: ArrayLike) -> Floats:
+    """Value of a policy at the first step of the MDP's horizon, [S]; no other step's is kept."""
+    H = checked_horizon(mdp.horizon)
+    v = np.zeros(mdp.S)
+    for _, after in _backwards(mdp, checked_policy(mdp, policy, H), H, 1.0):
+        v = after
+    return v
+
+
+def _backwards(mdp: Dynamics, pi: Any, H: int, discount: float) -> Iterator[tuple[int, Floats]]:
+    """Each step from the last to the first, with the values of following the policy from there."""
+    v = np.zeros(mdp.S)
+    same = under(mdp, pi) if _is_stationary(pi) else None
+    rows = Sweeper(mdp) if sparse.issparse(mdp.transitions) and pi.ndim == 2 else None
     for h in reversed(range(H)):
-        P, r = same or _under(mdp, pi[h])
-        v[h] = r + weight * (P @ v[h + 1])
-    return v[:H]
+        if same is None and rows is not None:
+            v = rows.follow(discount, v, pi[h], np.empty(mdp.S))
+        else:
+            P, r = same or under(mdp, pi[h])
+            v = r + discount * (P @ v)
+        yield h, v
 
 
 def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None) -> Floats:
@@ -61,7 +84,7 @@ def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     pi = checked_policy(mdp, policy, H)
     stationary = _is_stationary(pi)
-    chances = np.eye(mdp.A)[pi] if pi.dtype.kind == "i" else pi
+    chances = np.eye(mdp.A)[pi] if pi.dtype.kind in "iu" else pi
     P = flat(mdp)
     visits = np.empty((H, mdp.S, mdp.A))
     here = mdp.start
@@ -71,40 +94,41 @@ def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None
     return visits
 
 
-def solve_policy(mdp: Dynamics, pi: Ints | Floats, discount: float) -> Floats:
-    """Value of a stationary policy without an end, [S], by a direct solve."""
-    P, r = _under(mdp, pi)
-    return solve_linear(P, r, discount)
+def solve_policy(mdp: Dynamics, pi: Any, discount: float) -> Floats:
+    """Value of a stationary policy without an end, [S], up to rounding.
+
+    By a direct solution where that is within bounds. Else the policy is an MDP with one action, and
+    its plan, to the last digit, is the value.
+    """
+    P, r = under(mdp, pi)
+    if fits(P):
+        try:
+            return solve_linear(P, r, discount)
+        except ArithmeticError:
+            pass
+    return inexact_policy_iteration(_Chain(P, r[:, None], mdp), discount, TO_THE_LAST).first
 
 
-def solve_linear(P: Any, r: Floats, discount: float) -> Floats:
-    """Solve (I - discount P) v = r for P [S, S], dense or sparse."""
-    S = r.size
-    if sparse.issparse(P) and S > DENSE_SOLVE and P.nnz < S * S / 10:
-        return spsolve(sparse.eye_array(S, format="csc") - discount * P.tocsc(), r)
-    system = (P.toarray() if sparse.issparse(P) else P) * -discount
-    system.flat[:: S + 1] += 1
-    return np.linalg.solve(system, r)
+@dataclass(frozen=True)
+class _Chain:
+    """What is left of an MDP under a policy."""
+
+    P: Any
+    rewards: Floats
+    mdp: Dynamics
+    A: int = 1
+
+    @property
+    def transitions(self) -> Any:
+        return self.P if sparse.issparse(self.P) else self.P[:, None]
+
+    @property
+    def available(self) -> Bools:
+        return np.ones(self.rewards.shape, np.bool_)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.mdp, name)
 
 
-def flat(mdp: Dynamics) -> Any:
-    """Transitions with one row for each pair, [S*A, S], dense or sparse."""
-    P = mdp.transitions
-    return P if sparse.issparse(P) else P.reshape(mdp.S * mdp.A, mdp.S)
-
-
-def _under(mdp: Dynamics, pi: Ints | Floats) -> tuple[Any, Floats]:
-    """Transitions [S, S] and rewards [S] under one step of a policy."""
-    S, A, P = mdp.S, mdp.A, flat(mdp)
-    if pi.ndim == 1:
-        pairs = pairs_of(pi.astype(np.int64, copy=False), A)
-        return P[pairs], mdp.rewards.reshape(-1)[pairs]
-    r = (pi * mdp.rewards).sum(axis=1)
-    if sparse.issparse(P):
-        parts = (pi.reshape(-1), np.arange(S * A), np.arange(0, S * A + 1, A))
-        return sparse.csr_array(parts, shape=(S, S * A)) @ P, r
-    return np.matmul(pi[:, None, :], mdp.transitions)[:, 0], r
-
-
-def _is_stationary(pi: Ints | Floats) -> bool:
-    return pi.ndim == (1 if pi.dtype.kind == "i" else 2)
+def _is_stationary(pi: Any) -> bool:
+    return pi.ndim == (1 if pi.dtype.kind in "iu" else 2)

@@ -8,12 +8,13 @@ import numpy as np
 
 from gim.jit import bind, hot
 from gim.planning.checks import checked_horizon, checked_weight
+from gim.planning.sweeper import Sweeper
 from gim.planning.sweeps import (
     EPS,
     add_rewards,
+    compact,
     expect_csr,
     expect_dense,
-    longest_row,
     rows_of,
     take_best,
 )
@@ -67,17 +68,23 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
 
     Returns:
         A plan with q [H, S, A], v [H, S] and policy [H, S]. It is exact up to rounding, and
-        `error` bounds that. Dense and sparse MDPs agree bit for bit.
+        `error` bounds that. Dense and sparse MDPs agree bit for bit. One byte for each step and
+        state is kept (two above 256 actions); v and q of all steps are made when they are read.
     """
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     weight = checked_weight(discount)
-    q = np.empty((H, mdp.S, mdp.A))
-    v = np.empty((H + 1, mdp.S))
-    policy = np.empty((H, mdp.S), np.int64)
-    _into(mdp.transitions, mdp.rewards, mdp.available, weight, None, None, q, v, policy)
+    actions = np.empty((H, mdp.S), compact(mdp.A))
+    sweeper = Sweeper(mdp)
+    first, largest = sweeper.induct(weight, H, actions)
     # A sum of n terms is off by less than n eps of what it adds up, and so is each step's.
-    error = H * (longest_row(mdp) + 2) * EPS * float(np.abs(mdp.rewards).max() + np.abs(v).max())
-    return Plan(q, v[:H], policy, H, error, "backward_induction", converged=True)
+    error = H * (sweeper.longest + 2) * EPS * (float(np.abs(mdp.rewards).max()) + largest)
+    return Plan(actions, first, H, error, "backward_induction", True, weight, sweeper)
+
+
+def optimal_values(mdp: Dynamics, horizon: int | None = None) -> Floats:
+    """Value of each state at the first step of the best plan, [S]; no policy is kept."""
+    H = checked_horizon(mdp.horizon if horizon is None else horizon)
+    return Sweeper(mdp).induct(1.0, H, np.empty((1, mdp.S), compact(mdp.A)))[0]
 
 
 def backward_induction_into(

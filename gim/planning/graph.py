@@ -7,7 +7,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import breadth_first_order, connected_components, shortest_path
 
 from gim.planning.checks import checked_tolerance
-from gim.planning.evaluation import flat, solve_linear
+from gim.planning.linear import flat, solve_linear
 from gim.planning.sweeps import pairs_of
 from gim.planning.types import Bools, Dynamics, Ints
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -58,19 +59,41 @@ class Dynamics(Protocol):
         """The distribution of the first state, [S]."""
 
 
+class Steps(Protocol):
+    """What a plan asks when its values are read: `gim.planning.sweeper.Sweeper` is one."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """S and A."""
+
+    def follow(self, discount: float, v: Floats, policy: Any, out: Floats) -> Floats:
+        """Value of each state if this policy [S] is followed for a step and v comes after."""
+
+    def values(self, discount: float, v: Floats, q: Floats) -> Floats:
+        """Value of each pair if v comes after, into q [S, A]."""
+
+
 @dataclass(frozen=True, eq=False)
 class Plan:
     """The best way to act in an MDP, and how surely it is known.
 
-    Over a horizon, row h of each array is for step h, with H - h steps to go.
+    Over a horizon, row h of each array is for step h, with H - h steps to go. What a plan keeps is
+    small: the actions, and the values of the first step. `policy`, `v` and `q` are made when they
+    are first read, from the arrays of the MDP: these must not be changed in place before that.
+
+    Example:
+        >>> import gim
+        >>> plan = gim.plan(gim.make("riverswim"))
+        >>> plan.policy.shape, plan.v.shape, plan.q.shape, plan.actions.dtype
+        ((20, 6), (20, 6), (20, 6, 2), dtype('uint8'))
+        >>> bool((plan.v[0] == plan.first).all())
+        True
     """
 
-    q: Floats
-    """Value of each pair, [S, A] or [H, S, A]; -inf where it is not available."""
-    v: Floats
-    """Value of each state, [S] or [H, S]: the largest q."""
-    policy: Ints
-    """A best action, [S] or [H, S]; among exact ties the lowest."""
+    actions: NDArray[Any]
+    """The policy in the smallest unsigned type that holds it, [S] or [H, S]."""
+    first: Floats
+    """Value of each state at the first step, [S]; without an end that is v."""
     iterations: int
     """Sweeps over all pairs."""
     error: float
@@ -80,3 +103,37 @@ class Plan:
     """What found it."""
     converged: bool
     """False if it ran out of iterations; `error` is met all the same."""
+    discount: float
+    """The weight of each step against the one before."""
+    steps: Steps = field(repr=False)
+    """The MDP that was planned, as sweeps take it."""
+    before: Floats | None = field(default=None, repr=False)
+    """Without an end, what the last sweep started from, [S]: q is r + discount P `before`."""
+
+    @cached_property
+    def policy(self) -> Ints:
+        """A best action, int64 [S] or [H, S]; among exact ties the lowest."""
+        return self.actions.astype(np.int64)
+
+    @cached_property
+    def v(self) -> Floats:
+        """Value of each state, [S] or [H, S]: the largest q."""
+        return self.first if self.before is not None else self._ahead[:-1]
+
+    @cached_property
+    def q(self) -> Floats:
+        """Value of each pair, [S, A] or [H, S, A]; -inf where it is not available."""
+        after = self._ahead[1:] if self.before is None else self.before[None]
+        q = np.empty((len(after), *self.steps.shape))
+        for h, v in enumerate(after):
+            self.steps.values(self.discount, v, q[h])
+        return q if self.before is None else q[0]
+
+    @cached_property
+    def _ahead(self) -> Floats:
+        """Values of all steps, [H + 1, S]; the last row is 0. Following the policy gives them."""
+        H, S = self.actions.shape
+        v = np.zeros((H + 1, S))
+        for h in reversed(range(H)):
+            self.steps.follow(self.discount, v[h + 1], self.actions[h], v[h])
+        return v

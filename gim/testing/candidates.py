@@ -42,7 +42,7 @@ def _data(mdp: TabularMDP, m: int, rho: float, seed: int) -> Data:
     playable = mdp.available & ~mdp.terminal[:, None]
     n = np.where(playable, counts.n, 0).astype(np.float64)
     made_of = (mdp.variables, mdp.action_variables)
-    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, None, *made_of)
+    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, (), *made_of)
     N = sparse.csr_array(dense(transitions(counts), n.shape).reshape(n.size, -1))
     return Data(N, n, playable, facts=frame)
 
