@@ -77,7 +77,7 @@ def _inferred(learned: Learned) -> Iterable[str]:
     inferred = int(((log.counts.n == 0) & behind.supported).sum())
     yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
     made_of = (log.variables, log.action_variables)
-    frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), None, *made_of)
+    frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
     rules = analogies(log.counts, frame, words_of(*log.names(), *made_of))
     if rules:
         yield "<ul>" + "".join(f"<li>{escape(str(rule))}</li>" for rule in rules) + "</ul>"
