@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
 from gim.arguments import whole
-from gim.deploy import Built
+from gim.deploy import Built, names_of
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
@@ -99,9 +100,9 @@ def run(
         seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
         horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
-            a file of either, or a list of them. With `infer=gim.Analogy()`, as the default learner
-            has, it is first judged by what is met here, and may come from a world of another size
-            with the same variables.
+            a file of either, a `gim.Log` of this world, or a list of them. With
+            `infer=gim.Analogy()`, as the default learner has, it is first judged by what is met
+            here, and may come from a world of another size with the same variables.
         rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
             "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
             (s, a, s'), by label where there are labels. For every agent that learns a model.
@@ -160,6 +161,8 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
+    if prior is not None:  # by name: runs without one do not depend on the code of logs
+        prior = import_module("gim.logs.prior").read_in(prior, task, *names_of(env))
     task = replace(task, priors=priors_given(prior, agent, task))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:

@@ -88,7 +88,9 @@ def literal(name, method, case, steps):
                 scores = [
                     q[a] - (method.xi * math.sqrt(u[a]) if name == "duipi" else 0) for a in range(A)
                 ]
-                best = max((a for a in range(A) if case.playable[s, a]), key=lambda a: scores[a])
+                equal = case.baseline[s] if name == "r_min" else [0.0] * A  # among equals
+                ranks = [(scores[a], equal[a]) for a in range(A)]
+                best = max((a for a in range(A) if case.playable[s, a]), key=ranks.__getitem__)
                 pi = [float(a == best) for a in range(A)]
                 if name == "duipi" and case.horizon is None:
                     pi = mixed[s] = [x + (y - x) / togo for x, y in zip(mixed[s], pi, strict=True)]

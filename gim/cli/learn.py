@@ -4,7 +4,7 @@
     gim learn sales.csv --state stock,day --action order --reward profit --episode week --out shop
 
 Without --next the next row of the episode says where a row led. Writes policy.csv, policy.json and
-model.npz, which `gim.load` reads."""
+model.npz, which `gim.load` reads and `gim play` plays, and report.html."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from gim.cli.command import whole
+from gim.files import replacing
 from gim.logs import Log, from_log, learn
+from gim.logs.page import page
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -57,7 +59,9 @@ def run(args: argparse.Namespace) -> int:
     learned.policy.to_json(args.out / "policy.json")
     learned.model.save(args.out / "model.npz")
     print(f"{log.describe()}\n\n{learned.describe()}\n")
-    print(f"Saved policy.csv, policy.json and model.npz in {args.out}")
+    with replacing(args.out / "report.html") as file:
+        file.write(page(learned, f"{Path(args.log).name}: a policy from a log").encode())
+    print(f"Saved policy.csv, policy.json, model.npz and report.html in {args.out}")
     return 0
 
 

@@ -1,8 +1,8 @@
 """Logs: from a table of what happened to a policy."""
 
 from gim.logs.learned import Learned
-from gim.logs.learning import learn
+from gim.logs.learning import held_out, learn
 from gim.logs.log import Log
 from gim.logs.reading import from_log
 
-__all__ = ["Learned", "Log", "from_log", "learn"]
+__all__ = ["Learned", "Log", "from_log", "held_out", "learn"]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,9 +16,10 @@ from gim.inference.belief import Belief
 from gim.inference.certificate import Aim, Certificate, certifiable, certify
 from gim.logs.case import SEED, Inferred
 from gim.logs.log import Log
-from gim.logs.safe.base import Floats, Safe
+from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
+from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
-from gim.logs.worth import returns, values_of
+from gim.logs.worth import return_of, returns, values_of
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
@@ -30,10 +33,11 @@ MOST_WANTED = 20
 class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
-    `estimate` is that of the model; nine of ten worlds drawn from what is believed lie between
-    `lower` and `upper`. They take what is inferred as worth the visits that it claims, and
-    successors neither seen nor inferred not to happen; for the policy that looked best on the same
-    log they are hopeful.
+    `estimate` is that of the model. Nine of ten worlds drawn from what is believed lie between
+    `lower` and `upper`. So does what two models say of the policy that are each made from half of
+    the log, and the estimate less what a policy learned from one half loses when the other half
+    judges it: what is inferred may be wrong in many pairs at once, and a policy is chosen because
+    that flatters it, but halves of a log are not wrong in the same way.
     """
 
     estimate: float
@@ -60,6 +64,7 @@ class Learned:
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
+        on: makes the same estimate of a part of the log.
     """
 
     log: Log
@@ -67,11 +72,37 @@ class Learned:
     model: LearnedModel
     safe: Safe
     behind: Inferred
+    on: Callable[[Log], Case]
 
     @cached_property
     def value(self) -> Value:
         """What the policy is worth."""
-        return _value(self._returns(np.asarray(self.policy)))
+        return self._value(None)
+
+    def _value(self, other: NDArray[Any] | None) -> Value:
+        """What the policy is worth, or by how much more than another."""
+        own = np.asarray(self.policy)
+        drawn = self._returns(own) - (0.0 if other is None else self._returns(other))
+        estimate = float(drawn[0])
+
+        def worth(case: Case, policy: NDArray[Any]) -> float:
+            less = 0.0 if other is None else return_of(case, other, self.log.start)
+            return return_of(case, policy, self.log.start) - less
+
+        apart = []
+        for (case, policy), (judge, _) in permutations(self._halves, 2):
+            flattered = worth(case, policy) - worth(judge, policy)
+            apart += [worth(case, own), estimate - flattered]
+        return _spanned(drawn, apart)
+
+    @cached_property
+    def _halves(self) -> list[tuple[Case, NDArray[Any]]]:
+        """The estimates of two halves of the log, drawn step by step, and their own policies."""
+        if len(self.log) < 2:
+            return []
+        half = np.random.default_rng(SEED).permutation(len(self.log)) % 2
+        cases = [self.on(self.log.only(half == k)) for k in (0, 1)]
+        return [(case, self.safe(case)) for case in cases]
 
     def against(self, policy: ArrayLike | None = None) -> Value:
         """By how much the policy is better than another, in the same worlds.
@@ -81,7 +112,32 @@ class Learned:
                 the baseline, which is the log's behaviour unless another was given.
         """
         other = self.behind.case.baseline if policy is None else np.asarray(policy)
-        return _value(self._returns(np.asarray(self.policy)) - self._returns(other))
+        if np.array_equal(other, np.asarray(self.policy)):
+            return Value(0.0, 0.0, 0.0)
+        return self._value(other)
+
+    def evaluated(self, policy: ArrayLike | None = None) -> dict[str, Estimate]:
+        """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
+
+        By "importance sampling" where there is a horizon, and "doubly robust"; nothing where there
+        is but one episode. Of the policy that was learned from the same episodes both are hopeful:
+        see `gim.logs.held_out`.
+
+        Args:
+            policy: as in `against`; None: the policy itself.
+        """
+        if len(self.log.starts) < 2:
+            return {}
+        array, case = np.asarray(self.policy if policy is None else policy), self.behind.case
+        steps = steps_of(self.log, case, array, values_of(case, array))
+        ways = {"importance sampling": importance_sampling} if case.horizon else {}
+        ways["doubly robust"] = doubly_robust
+        return {name: way(steps, case.gamma, SEED) for name, way in ways.items()}
+
+    @cached_property
+    def agreement(self) -> str:
+        """A sentence on whether what happened bears out the model."""
+        return agreement(self.value, self.evaluated().get("doubly robust"))
 
     def compare(self, mdp: TabularMDP) -> dict[str, float]:
         """Compare with the truth, where it is known: true returns from where its episodes begin.
@@ -114,7 +170,7 @@ class Learned:
         the policy counts as often as the policy comes by. Of a pair of which nothing is known,
         anything within the range of the values may come.
         """
-        case, chances = self.behind.case, self._visits()
+        case, chances = self.behind.case, self.visits()
         r, n, gamma = case.r, case.n, case.gamma
         v = values_of(case, np.asarray(self.policy))
         ahead = v if v.ndim == 1 else v[min(1, len(v) - 1)]
@@ -191,6 +247,7 @@ class Learned:
             f"value        {_written(self.value)}",
             f"better       {_written(gain)} than the baseline",
             f"never tried  {self.unseen} recommended pairs, by analogy with others",
+            f"check        {self.agreement}",
         ]
         if certifiable(self):
             lines.append(f"certificate  {self.certificate.sentences[0]}")
@@ -204,7 +261,7 @@ class Learned:
         rng = np.random.default_rng(SEED)  # the same worlds for every policy
         return returns(self.behind.case, self.behind.rows, policy, self.log.start, rng, DRAWS)
 
-    def _visits(self) -> Floats:
+    def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""
         case, here = self.behind.case, self.log.start
         policy = np.asarray(self.policy)
@@ -218,10 +275,11 @@ class Learned:
         return total
 
 
-def _value(all_: Floats) -> Value:
-    """The first is the model's, the others those of worlds drawn."""
-    low, high = np.quantile(all_[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2))
-    return Value(float(all_[0]), min(float(low), float(all_[0])), max(float(high), float(all_[0])))
+def _spanned(drawn: Floats, apart: Sequence[float]) -> Value:
+    """The first is the model's, the others those of worlds drawn; and those of halves."""
+    ends = np.quantile(drawn[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2)).tolist()
+    every = [float(drawn[0]), *ends, *apart]
+    return Value(every[0], min(every), max(every))
 
 
 def _written(value: Value) -> str:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from gim.arguments import whole
-from gim.logs.case import baseline_of, inferred
+from gim.logs.case import Inferred, baseline_of, inferred
 from gim.logs.learned import Learned
 from gim.logs.log import Log
+from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy
+from gim.logs.worth import values_of
 from gim.planning.checks import checked_discount, checked_weight
 from gim.policy import Policy
 
-DEFAULT = "ramdp"  # see docs/logs.md
+DEFAULT = "r_min"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs
 
 
@@ -61,8 +65,48 @@ def learn(
             f"{horizon} steps of {log.S * log.A} pairs are too many to plan: give a shorter "
             "horizon=, or discount="
         )
-    found = inferred(log, infer, baseline_of(baseline, log), horizon, discount, rewards)
+    acted = baseline_of(baseline, log)
+
+    def on(part: Log) -> Inferred:
+        return inferred(part, infer, acted, horizon, discount, rewards)
+
+    found = on(log)
     states, actions = log.names()
     known = found.supported.any(axis=1) | log.terminal
     policy = Policy(method(found.case), states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found)
+    return Learned(log, policy, found.model, method, found, lambda part: on(part).case)
+
+
+class Held(NamedTuple):
+    """A policy learned without a part of the episodes, and what the model and they say of it."""
+
+    model: float  # its value on the model that it was learned with
+    evaluation: Estimate  # doubly robust, by the episodes held out
+
+
+def held_out(log: Log, folds: int = 2, seed: int = 0, **options: Any) -> list[Held]:
+    """Check the whole way from log to policy on episodes that had no part in it.
+
+    Args:
+        log: of several episodes.
+        folds: parts in which episodes are held out.
+        seed: draws the parts.
+        options: those of `gim.learn`.
+
+    Example:
+        >>> import gim
+        >>> log = gim.from_log([("x", "go", 1.0, "x", i % 3 == 2) for i in range(60)], done="done")
+        >>> [round(part.evaluation.estimate, 9) for part in gim.logs.held_out(log)]
+        [3.0, 3.0]
+    """
+    folds, episodes = whole("folds", folds, low=2), len(log.starts)
+    if episodes < folds:
+        raise ValueError(f"{episodes} episodes cannot be held out in {folds} parts")
+    fold = np.random.default_rng(seed).permutation(episodes) % folds
+    found = []
+    for k in range(folds):
+        learned = learn(log.part(fold != k), **options)
+        case, policy = learned.behind.case, np.asarray(learned.policy)
+        steps = steps_of(log.part(fold == k), case, policy, values_of(case, policy))
+        found.append(Held(learned.value.estimate, doubly_robust(steps, case.gamma, seed)))
+    return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.model.counts import Counts
+from gim.model.tally import tally
 from gim.names import Names
 from gim.policy import Policy
 from gim.variables import Variables
@@ -147,6 +148,23 @@ class Log:
         n = self.counts.n
         of = n.shape[1] * int((~self.terminal).sum())
         return Coverage(int((n > 0).sum()), of, float(np.median(n[n > 0])), int(n.max()))
+
+    def part(self, episodes: NDArray[Any]) -> Log:
+        """The same with only some episodes, by a mask or their numbers; states keep theirs."""
+        chosen = np.zeros(len(self.starts), bool)
+        chosen[episodes] = True
+        keep = chosen[np.repeat(np.arange(chosen.size), self.lengths)]
+        if not keep.any():
+            raise ValueError("none of the episodes: choose at least one")
+        return self.only(keep)
+
+    def only(self, keep: NDArray[np.bool_]) -> Log:
+        """The same with only some rows, by a mask; states keep their numbers."""
+        kept: Any = [None if each is None else each[keep] for each in self.rows]
+        kept[0] = np.unique(kept[0], return_inverse=True)[1].ravel().astype(np.int32)
+        rows = Rows(*kept)
+        counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)
+        return replace(self, rows=rows, counts=counts)
 
     def names(self) -> tuple[Names, Names]:
         """States and actions as a `Policy` names them."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from gim.logs.faults import Faults
 from gim.logs.labels import Keys, Made
 from gim.logs.log import Log, Rows
+from gim.logs.minari import is_dataset
 from gim.logs.order import END, followed
 from gim.logs.table import Part, Table
 from gim.model.tally import tally
@@ -38,7 +39,8 @@ def from_log(
 
     Args:
         source: the path of a CSV or Parquet file, a frame of pandas or polars, a pyarrow table, a
-            mapping of names to columns, or rows: tuples (s, a, r, s2[, done]) or mappings.
+            mapping of names to columns, rows: tuples (s, a, r, s2[, done]) or mappings, or a
+            dataset in the form of Minari, whose episodes and ends are known.
         state, action: the column of the state, of the action; several make it of variables.
         reward: the column of the reward.
         next_state: the column or columns of the next state; None: it is the state of the next row
@@ -61,6 +63,8 @@ def from_log(
         >>> log.states, log.counts.n.tolist()
         (('high', 'low'), [[0, 3], [3, 0]])
     """
+    if is_dataset(source):
+        episode, step, done = episode or "episode", step or "step", done or "done"
     names, actions, after = _names("state", state), _names("action", action), None
     if next_state is not None:
         after = _names("next_state", next_state)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gim.logs import minari
 from gim.registry import did_you_mean
 
 Batch = Mapping[str, Any]
@@ -35,6 +36,9 @@ def batches_of(source: Any, wanted: Sequence[str]) -> Iterator[Batch]:
     """The wanted columns of a source, in pieces."""
     if isinstance(source, (str, Path)):
         return _file(Path(source), wanted)
+    if minari.is_dataset(source):
+        check_columns(wanted, minari.COLUMNS)
+        return minari.batches(source)
     if hasattr(source, "column_names") and hasattr(source, "to_batches"):  # a pyarrow table
         check_columns(wanted, source.column_names)
         pieces = source.select(list(wanted)).to_batches(max_chunksize=BLOCK >> 2)

@@ -16,20 +16,27 @@ from gim.names import Names
 def placed(policy: NDArray[Any], log: Log, mdp: TabularMDP) -> NDArray[Any]:
     """A policy by the log's numbers as one by the world's."""
     world = named(mdp.uniform_policy(), mdp)
-    labels = log.states[:-1] if log.over else log.states
-    states = np.array([_find(world.states, label) for label in labels])
-    actions = np.array([_find(world.actions, label) for label in log.actions])
+    states, actions = found_in(log, world.states, world.actions)
     first = mdp.available.argmax(axis=1)
     if policy.dtype.kind != "f":
         found = np.broadcast_to(first, (*policy.shape[:-1], mdp.S)).copy()
-        found[..., states] = actions[policy[..., : len(labels)]]
+        found[..., states] = actions[policy[..., : len(states)]]
         return found
     shape = (*policy.shape[:-2], mdp.S, mdp.A)
     chances = np.broadcast_to(np.eye(mdp.A)[first], shape).copy()
     chances[..., states, :] = 0.0
     for j, a in enumerate(actions):
-        chances[..., states, a] = policy[..., : len(labels), j]
+        chances[..., states, a] = policy[..., : len(states), j]
     return chances
+
+
+def found_in(log: Log, states: Names, actions: Names) -> tuple[Any, Any]:
+    """The numbers that a world gives to the log's states (without a recorded end) and actions."""
+    labels = log.states[:-1] if log.over else log.states
+    return (
+        np.array([_find(states, label) for label in labels]),
+        np.array([_find(actions, label) for label in log.actions]),
+    )
 
 
 def _find(names: Names, label: Any) -> int:

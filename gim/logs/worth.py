@@ -11,6 +11,8 @@ from scipy import sparse
 from gim.logs.safe.base import Case, Floats, under
 from gim.planning.linear import solve_linear
 
+UNSEEN = 1.0  # visits of each pair that were never made
+
 
 def values_of(case: Case, policy: NDArray[Any]) -> Floats:
     """Values [H, S] of a policy in the estimate, or [S] if discounted."""
@@ -46,31 +48,34 @@ def returns(
 ) -> Floats:
     """Expected returns [1 + draws]: in the estimate, then in worlds drawn.
 
-    A world is drawn pair by pair: p(.|s,a) from a Dirichlet distribution with the visits behind it,
+    A world is drawn pair by pair: p(.|s,a) from a Dirichlet distribution with the visits behind it
+    and one more that may have gone anywhere, since what happens seldom was often not seen yet;
     r(s,a) from a normal one. What is known of neither stays as it is.
     """
-    found = [_return(case, policy, start)]
+    found = [return_of(case, policy, start)]
     known = np.diff(rows.indptr) > 0
     pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     loops = np.flatnonzero(~known)
     stay = case.P[loops] if loops.size else None
     sd = np.sqrt(case.spread / np.maximum(case.n, 1.0)) * (case.n > 0)
+    rest = np.flatnonzero(known)
     for _ in range(draws):
         weight = rng.standard_gamma(rows.data)
+        more = rng.standard_gamma(UNSEEN, rest.size)  # to a state drawn for each pair
         total = np.bincount(pair, weight, rows.shape[0])
-        empty = known & (total <= 0)  # all drawn as 0: too few visits for numbers of 64 bits
-        if empty.any():
-            weight = np.where(empty[pair], rows.data, weight)
-            total = np.bincount(pair, weight, rows.shape[0])
+        total[rest] = np.maximum(total[rest] + more, 1e-300)
         P = sparse.csr_array((weight / total[pair], rows.indices, rows.indptr), shape=rows.shape)
+        column = rng.integers(rows.shape[1], size=rest.size)
+        P = P + sparse.csr_array((more / total[rest], (rest, column)), shape=rows.shape)
         if stay is not None:
             P = P + _spread_out(stay, loops, rows.shape)
         r = case.r + sd * rng.standard_normal(sd.shape)
-        found.append(_return(case._replace(P=P, r=r), policy, start))
+        found.append(return_of(case._replace(P=P, r=r), policy, start))
     return np.array(found)
 
 
-def _return(case: Case, policy: NDArray[Any], start: Floats) -> float:
+def return_of(case: Case, policy: NDArray[Any], start: Floats) -> float:
+    """The expected return of a policy in the estimate."""
     v = values_of(case, policy)
     return float(start @ (v if v.ndim == 1 else v[0]))
 

@@ -32,7 +32,8 @@ class Explained(Fitted):
         self.structure = structure
         blocks = getattr(structure, "blocks", ())
         if not getattr(structure, "read", False):  # else they speak of variables that only it knows
-            self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
+            shifts = (shift for block in blocks for shift in block.form.move.shifts)
+            self.shifts = tuple(each for each in shifts if not isinstance(each[1], tuple))
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.structure.moves import (
+    CLIP,
     FREE,
+    HOME,
     Outcomes,
     Shift,
     Start,
@@ -35,7 +37,13 @@ class Move(NamedTuple):
     """How a block of variables moves."""
 
     variables: tuple[int, ...]
-    shifts: tuple[Shift, ...] = ()  # ordinal actions added first: the after-state
+    shifts: tuple[Shift, ...] = ()  # what actions add first: the after-state
+    edge: int = CLIP  # what becomes of moves beyond edges that are not blocked
+
+    @property
+    def found(self) -> bool:
+        """Whether what actions add was found, not known."""
+        return any(isinstance(amount, tuple) for _, amount, _ in self.shifts)
 
 
 class Weights(NamedTuple):
@@ -82,6 +90,8 @@ class Explained:
             codes[self.target],
             triples.ordinal[list(move.variables)],
             self.values.sizes,
+            move.edge,
+            near=move.found or move.edge != CLIP,
         )
         self.begin, self.outcome = explain(
             *self.start, self.slot, self.target, *self.outcomes, *self.values[0::2],
@@ -190,8 +200,9 @@ def leads(
         if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
             reached = False
             break
-    if not reached and own[p] == v:  # blocked, perhaps
-        reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
+    if not reached and (own[p] == v or edge[o] >= HOME):  # blocked, or gone home
+        there = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE)
+        reached = there == v or (there == FREE and own[p] == v)
     return reached
 
 

@@ -16,9 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gim.inference.structure.amounts import amounts_of, home_of
 from gim.inference.structure.block import Form
 from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
 from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.moves import HOME, SIDES
 from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
 
 FEW = 5.0
@@ -31,6 +33,8 @@ MANY = 2000  # pairs of which a part tells which features are worth a closer loo
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
+CERTAIN = 0.6  # share of changes that are as found, from which nothing is refined
+ROUNDS = 2  # of refining
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
 
@@ -188,10 +192,80 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
         if best is before:
             break
         free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
-    data, found = best
+    data, found = best = _found(triples, variables, best)
     others = [evaluated(data, found.form._replace(most=most), found.shares) for most in MOSTS]
     best_most = max([found, *others], key=lambda each: each.score).form.most
     return data, evaluated(data, Form(data.move, most=best_most))
+
+
+def _found(
+    triples: Triples, variables: tuple[int, ...], best: tuple[Explained, Found]
+) -> tuple[Explained, Found]:
+    """The same with an edge that leads home and with what actions add, where that is better."""
+    home = home_of(triples, variables, best[0].values)
+    if home is not None:
+        data = Explained(triples, best[0].move._replace(edge=home.code))
+        found = by_action(data, Form(data.move))
+        best = (data, found) if found.beats(best[1]) else best
+    gone = None if home is None else np.flatnonzero(best[0].values.of_state == home.value)
+    free = [v for v in variables if triples.ordinal[v]] if not best[0].move.shifts else []
+    added = [(v, amounts_of(triples, v, gone)) for v in free]
+    shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
+    if any(any(amounts) for _, amounts, _ in shifts):
+        data = Explained(triples, best[0].move._replace(shifts=shifts))
+        data, found = refined(triples, (data, placed(data)))
+        best = (data, found) if found.beats(max(best[1], placed(best[0]), key=_score)) else best
+    return best
+
+
+def refined(triples: Triples, best: tuple[Explained, Found]) -> tuple[Explained, Found]:
+    """What each action adds, one more or less where that explains held-out pairs better.
+
+    Edges hide how far a move would have gone: what `amounts_of` finds may be off by one.
+    """
+    for _ in range(ROUNDS):
+        before = best
+        steps = product(range(len(best[0].move.shifts)), range(triples.A), (1, -1))
+        for i, a, by in steps:
+            if uniform(best[0], i):
+                continue
+            shifts = list(best[0].move.shifts)
+            variable, amounts, sign = shifts[i]
+            shifts[i] = (
+                variable,
+                tuple(np.add(amounts, by * (np.arange(triples.A) == a)).tolist()),
+                sign,
+            )
+            data = Explained(triples, best[0].move._replace(shifts=tuple(shifts)))
+            found = placed(data)
+            best = (data, found) if found.score > best[1].score + MARGIN else best
+        if best is before:
+            break
+    return best
+
+
+def placed(data: Explained) -> Found:
+    """A form without contexts, or with the other variables of the state as the only one."""
+    root = evaluated(data, Form(data.move))
+    shifts = enumerate(data.move.shifts)
+    open_ = {shift[0] for i, shift in shifts if not uniform(data, i)}
+    others = tuple(v for v in range(data.triples.k) if v not in open_)
+    return max(root, extended(data, root, others), key=_score) if others else root
+
+
+def uniform(data: Explained, i: int) -> bool:
+    """Whether shift i leaves nothing open: all actions do to its variable what was found."""
+    place = data.move.variables.index(data.move.shifts[i][0])
+    change = data.values.codes[data.target, place] - data.start.base[data.slot, place]
+    base, edge = data.start.base[data.slot, place], data.move.edge
+    told = (base >= 0) & (base < data.values.sizes[place])
+    if edge >= HOME:
+        told &= data.target != (edge - HOME) // SIDES
+    return bool((change[told] == 0).mean() > CERTAIN) if told.any() else True
+
+
+def _score(found: Found) -> float:
+    return found.score
 
 
 def by_action(data: Explained, form: Form) -> Found:

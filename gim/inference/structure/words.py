@@ -14,7 +14,7 @@ import numpy as np
 
 from gim.inference.structure.block import Block
 from gim.inference.structure.exceptions import exceptions
-from gim.inference.structure.moves import CLIP, STAY, WRAP
+from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP
 from gim.inference.structure.rule import SHOWN, Change, Names, Outcomes, Rule, by_words
 from gim.inference.structure.state_types import Typed
 from gim.inference.structure.triples import Floats, Ints, Mask, Triples, summed
@@ -28,6 +28,7 @@ EDGES = {
     STAY: "blocked moves stay",
     CLIP: "moves end at the edge",
     WRAP: "moves go round the edge",
+    HOME: "moves beyond one edge all lead to one place",
 }
 
 
@@ -95,8 +96,9 @@ def _alike(told: list[Outcomes], visits: Sequence[float] = ()) -> bool:
 
 
 def _by_action(block: Block) -> bool:
-    """Whether chances depend on the action."""
-    return any(block.data.triples.variable_of(f) < 0 for f in block.form.chain[-1])
+    """Whether chances depend on the action, or what it adds was found."""
+    looked = (block.data.triples.variable_of(f) for f in block.form.chain[-1])
+    return block.form.move.found or any(v < 0 for v in looked)
 
 
 def _places(fitted: Any, blocks: list[Block], names: Names) -> tuple[Ints, dict[int, str]]:
@@ -148,10 +150,10 @@ def _told(
         data = block.data
         weight = data.weight[data.of] * block.posterior.share * here[data.slot[data.of]]
         outcome = _seen_to_move(block, weight)
-        mass = summed(outcome, weight, data.many + 1)
+        mass, a = summed(outcome, weight, data.many + 1), int(data.pairs[here][0]) % data.triples.A
         chances: dict[tuple[tuple[str, float | str], ...], float] = {}
         for o in np.flatnonzero(mass > RARE * mass.sum()).tolist():
-            change = () if o == data.many else tuple(_change(block, o, names).items())
+            change = () if o == data.many else tuple(_change(block, o, names, a).items())
             chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
         likely = sorted(chances.items(), key=lambda item: -item[1])
         kept: list[tuple[Change, float]] = [(dict(change), chance) for change, chance in likely]
@@ -187,12 +189,18 @@ def _seen_to_move(block: Block, weight: Floats) -> Ints:
     return np.where(better, other, told)
 
 
-def _change(block: Block, o: int, names: Names) -> Change:
-    """An outcome by variable."""
+def _change(block: Block, o: int, names: Names, a: int) -> Change:
+    """An outcome by variable, of action a where it is found what that adds."""
     data = block.data
     variables, (add, fixed, _) = data.move.variables, data.outcomes
-    added = {v: (j, sign) for v, j, sign in data.move.shifts}
-    if o < data.changes and len(variables) == 1 and data.values.sizes[0] == 2 and not added:
+    added = {v: (j, sign) for v, j, sign in data.move.shifts if not isinstance(j, tuple)}
+    found = {v: amounts[a] for v, amounts, _ in data.move.shifts if isinstance(amounts, tuple)}
+    if (
+        o < data.changes
+        and len(variables) == 1
+        and data.values.sizes[0] == 2
+        and not data.move.shifts
+    ):
         step = int(add[o, 0])  # of two values the other one, or the one that is set
         code = step if fixed[o, 0] else int(step > 0)
         moves = step != 0 or bool(fixed[o, 0])
@@ -205,7 +213,7 @@ def _change(block: Block, o: int, names: Names) -> Change:
         return {names.variable(v): f"= {names.value(v, c)}" for v, c in pairs}
     change: dict[str, float | str] = {}
     for i, v in enumerate(variables):
-        by, name = int(add[o, i]) * names.unit(v), names.variable(v)
+        by, name = (int(add[o, i]) + found.get(v, 0)) * names.unit(v), names.variable(v)
         if fixed[o, i]:
             change[name] = f"= {names.value(v, int(add[o, i]))}"
         elif v in added:
@@ -226,11 +234,11 @@ def _edges(block: Block, weight: Floats) -> list[str]:
     add, fixed, edge = data.outcomes
     plain = np.where(fixed[o], add[o], base + add[o])
     turned = (plain != reached).any(axis=1)
-    mass = summed(edge[o][turned], weight[observed][turned], 3)
+    mass = summed(np.minimum(edge[o], HOME)[turned], weight[observed][turned], 4)
     stays = (data.start.own[data.slot[i]] == data.target[i]) & turned
     mass[STAY] += weight[observed][stays & (edge[o] == CLIP)].sum()
     mass[CLIP] -= weight[observed][stays & (edge[o] == CLIP)].sum()
-    return [EDGES[e] for e in (STAY, CLIP, WRAP) if mass[e] >= TWICE]
+    return [EDGES[e] for e in EDGES if mass[e] >= TWICE]
 
 
 def _walls(block: Block, here: Mask) -> Mask:

@@ -1,0 +1,106 @@
+"""Play a policy in a world, and say what it earns.
+
+    gim play shop/policy.csv inventory --episodes 1000
+    gim play river.json riverswim --seed 3
+
+The policy is a file that `gim learn`, `gim train --save-policy` or a policy's own save wrote. Its
+states and actions are matched with the world's by label."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from gim.cli.command import whole
+from gim.deploy import names_of
+from gim.loading import load
+from gim.mdp import TabularMDP
+from gim.policy import Policy
+from gim.worlds import world_of
+
+Act = Callable[[Any, int], Any]
+
+
+def options(parser: argparse.ArgumentParser) -> None:
+    """Take a policy, a world, and how long."""
+    add = parser.add_argument
+    add("policy", type=Path, metavar="POLICY", help="a file: policy.csv, policy.json, policy.npz")
+    add("world", metavar="WORLD", help="riverswim:length=10, my.npz or a Gymnasium id")
+    add("--episodes", type=whole, default=1000, metavar="N", help="how many to play (1000)")
+    add("--seed", type=whole, default=0, metavar="N", help="fixes every bit (0)")
+    add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Play, and print what was earned."""
+    if args.episodes < 1:
+        raise ValueError(f"--episodes {args.episodes}: give 1 or more")
+    policy = load(args.policy, "policy")
+    world = world_of(args.world, args.horizon, imports=True)
+    act, rng = in_world(policy, world), np.random.default_rng(args.seed)
+    play: Any = _table if isinstance(world, TabularMDP) else _environment
+    earned = play(world, act, args.episodes, rng)
+    error = earned.std(ddof=1) / np.sqrt(earned.size) if earned.size > 1 else np.nan
+    low, high = earned.min(), earned.max()
+    print(f"episodes  {earned.size}")
+    print(
+        f"return    {earned.mean():.6g} in the mean (standard error {error:.2g}), "
+        f"{low:.6g} to {high:.6g}"
+    )
+    if isinstance(world, TabularMDP):
+        print(f"optimal   {world.optimal_return():.6g}")
+        print(f"random    {world.random_return():.6g}")
+    return 0
+
+
+def in_world(policy: Policy, world: Any) -> Act:
+    """The action of a policy in a state of the world, at a step, both by the world's names."""
+    states, actions = names_of(world)
+    is_table, last = isinstance(world, TabularMDP), (policy.horizon or 1) - 1
+    rng = np.random.default_rng(0)
+
+    def act(state: Any, step: int) -> Any:
+        name = states[state] if is_table else state
+        played = policy(name, min(step, last), rng)
+        return actions.find(played) if is_table else played
+
+    return act
+
+
+def _table(mdp: TabularMDP, act: Act, episodes: int, rng: np.random.Generator) -> Any:
+    """Returns [episodes] in an MDP."""
+    dense = mdp.to_dense()
+    chances = np.cumsum(dense.transitions, axis=2)
+    paid, start = dense.rewards_next, np.cumsum(mdp.start)
+    earned = np.zeros(episodes)
+    for e in range(episodes):
+        s = _pick(start, rng)
+        for h in range(mdp.horizon):
+            if mdp.terminal[s]:
+                break
+            a = act(s, h)
+            t = _pick(chances[s, a], rng)
+            earned[e] += mdp.rewards[s, a] if paid is None else paid[s, a, t]
+            s = t
+    return earned
+
+
+def _pick(summed: Any, rng: np.random.Generator) -> int:
+    return int(min(np.searchsorted(summed, rng.random() * summed[-1], "right"), len(summed) - 1))
+
+
+def _environment(env: Any, act: Act, episodes: int, rng: np.random.Generator) -> Any:
+    """Returns [episodes] in an environment of Gymnasium."""
+    earned = np.zeros(episodes)
+    for e in range(episodes):
+        state, _ = env.reset(seed=int(rng.integers(1 << 31)) if e == 0 else None)
+        step, over = 0, False
+        while not over:
+            state, reward, terminated, truncated, _ = env.step(act(state, step))
+            earned[e] += float(reward)
+            step, over = step + 1, terminated or truncated
+    return earned

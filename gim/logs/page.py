@@ -1,0 +1,171 @@
+"""The report page of a log: what it covers, what was inferred, what the policy is worth.
+
+One HTML file without scripts, and nothing is fetched; every label is escaped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+from typing import Any
+
+import numpy as np
+
+from gim.inference.analogies import analogies, words_of
+from gim.inference.base import Frame
+from gim.logs.learned import Learned, Value
+from gim.logs.log import Log
+
+ROWS = 50  # states of a table
+CELLS = 80  # states or actions of a picture
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; }
+.soft { color: #666; } svg { max-width: 100%; height: auto; }
+@media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; }
+  .soft { color: #aaa; } }
+"""
+
+
+def page(learned: Learned, title: str) -> str:
+    """The whole page."""
+    log = learned.log
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        *_worth(learned),
+        "<h2>What the log covers</h2>",
+        _facts(log.describe()),
+        picture(log),
+        "<h2>What was inferred</h2>",
+        *_inferred(learned),
+        "<h2>Where the new policy differs</h2>",
+        *_differences(learned),
+        "<h2>Where it is unsure</h2>",
+        *_unsure(learned),
+    ]
+    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    body = "\n".join(parts)
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+
+
+def _worth(learned: Learned) -> Iterable[str]:
+    rows: list[Sequence[Any]] = [
+        ("the new policy", *_interval(learned.value)),
+        ("better than the log's own policy by", *_interval(learned.against())),
+    ]
+    case, log = learned.behind.case, learned.log
+    if case.horizon is not None:
+        mean, error = log.returns.mean(), log.returns.std() / np.sqrt(log.returns.size)
+        ends = (mean - 1.645 * error, mean + 1.645 * error)
+        rows.append(("what episodes of the log returned", *map(_number, (mean, *ends))))
+    for way, found in learned.evaluated().items():
+        rows.append((f"the new policy by {way}", *_interval(Value(*found[:3]))))
+    yield "<h2>Expected return</h2>"
+    yield _table(("", "estimate", "from", "to"), rows)
+    yield f"<p>{escape(_sentence(learned.agreement))}</p>"
+    over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
+    weight = "" if case.discount is None else f", each step weighing {case.discount:g} of the last"
+    text = f"Returns {over}{weight}; intervals of 90 %. Chosen by {type(learned.safe).__name__}."
+    yield f'<p class="soft">{escape(text)}</p>'
+
+
+def _inferred(learned: Learned) -> Iterable[str]:
+    log, behind = learned.log, learned.behind
+    inferred = int(((log.counts.n == 0) & behind.supported).sum())
+    yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
+    made_of = (log.variables, log.action_variables)
+    frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
+    rules = analogies(log.counts, frame, words_of(*log.names(), *made_of))
+    if rules:
+        yield "<ul>" + "".join(f"<li>{escape(str(rule))}</li>" for rule in rules) + "</ul>"
+    elif inferred:
+        yield "<p>There are no words for it: states and actions are alike in what they do.</p>"
+
+
+def _differences(learned: Learned) -> Iterable[str]:
+    """States by how often the new policy comes by, with both actions at the first step."""
+    log, often = learned.log, learned.visits()
+    array = np.asarray(learned.policy)
+    drawn = array.dtype.kind == "f"
+    first = array[0] if array.ndim == (3 if drawn else 2) else array
+    new = first.argmax(axis=1) if drawn else first
+    old = learned.behind.case.baseline.argmax(axis=1)
+    known = learned.behind.supported.any(axis=1) & ~log.terminal
+    differ = np.flatnonzero(known & (new != old))
+    yield (
+        f"<p>In {differ.size} of {int(known.sum())} states, at the first step: those where the new "
+        f"policy is most often{', the first ' + str(ROWS) if differ.size > ROWS else ''}.</p>"
+    )
+    rows = [
+        (
+            log.states[s],
+            log.actions[old[s]],
+            log.actions[new[s]],
+            f"{log.counts.n[s, new[s]]:,}",
+            _number(often[s]),
+        )
+        for s in differ[np.argsort(-often[differ], kind="stable")][:ROWS]
+    ]
+    if rows:
+        yield _table(("state", "so far", "new", "visits of new", "times there"), rows)
+
+
+def _unsure(learned: Learned) -> Iterable[str]:
+    yield f"<p>{learned.unseen} recommended pairs were never tried, only inferred.</p>"
+    rows = [(w.state, w.action, _number(w.gain), f"{w.visits:,}") for w in learned.wanted]
+    if rows:
+        yield "<p>Worth trying first: what each might gain in an episode.</p>"
+        yield _table(("state", "action", "gain", "visits"), rows)
+    for note in learned.behind.notes:
+        yield f"<p>{escape(note)}</p>"
+
+
+def picture(log: Log) -> str:
+    """Visits of all pairs as SVG, states down and actions across; darker is more."""
+    S, A = min(log.S, CELLS), min(log.A, CELLS)
+    n = np.log1p(log.counts.n[:S, :A].astype(np.float64))
+    shade = n / max(float(n.max()), 1.0)
+    wide, high = max(6, min(40, 600 // A)), max(6, min(20, 480 // S))
+    cells = []
+    for s in range(S):
+        for a in range(A):
+            tip = f"{log.states[s]}, {log.actions[a]}: {log.counts.n[s, a]}"
+            cells.append(
+                f'<rect x="{a * wide}" y="{s * high}" width="{wide - 1}" height="{high - 1}" '
+                f'fill="#0072B2" fill-opacity="{0.04 + 0.96 * shade[s, a]:.2f}">'
+                f"<title>{escape(tip)}</title></rect>"
+            )
+    size = f'width="{A * wide}" height="{S * high}" viewBox="0 0 {A * wide} {S * high}"'
+    cut = "" if (S, A) == (log.S, log.A) else f", the first {S} states and {A} actions"
+    text = f"Visits of pairs{cut}: states from top to bottom, actions from left to right."
+    return (
+        f'<figure><svg {size} role="img" aria-label="visits of pairs">{"".join(cells)}</svg>'
+        f'<figcaption class="soft">{escape(text)}</figcaption></figure>'
+    )
+
+
+def _facts(text: str) -> str:
+    rows = [(line[:12].strip(), line[13:]) for line in text.splitlines()]
+    return _table((), rows)
+
+
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    head = "".join(f"<th>{escape(each)}</th>" for each in heads)
+    lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows]
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table>{f'<tr>{head}</tr>' if heads else ''}{body}</table>"
+
+
+def _interval(value: Value) -> tuple[str, ...]:
+    return tuple(map(_number, value))
+
+
+def _number(x: float) -> str:
+    return f"{x:.4g}" if np.isfinite(x) else "cannot be told"
+
+
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

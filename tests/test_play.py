@@ -1,0 +1,120 @@
+"""What comes after learning: the report page, playing a policy, going on online from a log."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+import gim
+from gim.cli import main
+from gim.logs.page import page
+from tests.test_learn import river_log
+
+NASTY = "<script>alert(1)</script>"
+
+
+@pytest.fixture(scope="module")
+def river():
+    mdp, rows = river_log(3000)
+    return mdp, gim.from_log(rows, episode="e")
+
+
+class Tags(HTMLParser):
+    """Collects tags and texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.texts = [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+
+    def handle_data(self, data):
+        self.texts.append(data)
+
+
+def test_the_page_says_all_and_escapes_labels():
+    rows = [(NASTY, "a&b", 1.0, "=cmd()"), ("=cmd()", "<b>", 0.5, NASTY)] * 20
+    learned = gim.learn(gim.from_log(rows), horizon=4)
+    text = page(learned, NASTY)
+    found = Tags(text)
+    assert "script" not in found.tags
+    assert "<b>" not in text
+    assert NASTY in found.texts  # as text, in title and heading
+    heads = [t for t in found.texts if t.startswith(("Expected", "What", "Where"))]
+    assert len(heads) >= 5
+    assert found.tags.count("rect") == learned.log.S * learned.log.A
+    assert "http" not in text
+
+
+def test_the_page_has_the_numbers_of_the_object(river):
+    learned = gim.learn(river[1])
+    text = page(learned, "river")
+    for number in (*learned.value, *learned.against()):
+        assert f"{number:.4g}" in text
+    assert "doubly robust" in text
+    assert "importance sampling" in text
+
+
+def test_rules_in_words_where_variables_allow():
+    rows = []
+    rng = np.random.default_rng(0)
+    for _ in range(600):
+        x, a = int(rng.integers(12)), int(rng.integers(2))
+        rows.append((x, ("down", "up")[a], float(x == 11), min(max(x + 2 * a - 1, 0), 11)))
+    text = page(gim.learn(gim.from_log(rows), horizon=5), "line")
+    assert re.search(r"up: .*\+ 1", text)
+
+
+def test_a_policy_is_played_by_label(river, tmp_path, capsys):
+    mdp, log = river
+    learned = gim.learn(log)
+    learned.policy.to_csv(tmp_path / "p.csv")
+    mdp.save(tmp_path / "river.npz")
+    words = ["play", str(tmp_path / "p.csv"), str(tmp_path / "river.npz"), "--episodes", "400"]
+    assert main(words) == 0
+    said = capsys.readouterr().out
+    mean = float(re.search(r"return\s+([\d.]+)", said)[1])
+    error = float(re.search(r"standard error ([\d.e+]+)", said)[1])
+    assert abs(mean - learned.compare(mdp)["return"]) < 4 * error
+    assert "optimal" in said
+
+
+def test_a_policy_is_played_in_an_environment(tmp_path, capsys):
+    lake = gim.run("ucbvi", "FrozenLake-v1", episodes=200).best_policy()
+    lake.save(tmp_path / "lake.npz")
+    assert main(["play", str(tmp_path / "lake.npz"), "FrozenLake-v1", "--episodes", "5"]) == 0
+    assert "episodes  5" in capsys.readouterr().out
+
+
+def test_a_policy_that_does_not_fit_is_one_line(river, tmp_path, capsys):
+    gim.learn(river[1]).policy.to_json(tmp_path / "p.json")
+    assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_a_run_goes_on_from_a_log(river):
+    """With the log it plays well from the first episode; without it does not."""
+    mdp, log = river
+    run = gim.run("ucbvi", mdp, episodes=20, prior=log)
+    assert (run.model.visits >= 0).all()
+    assert run.model.visits.sum() == 3000 + run.steps
+    alone = gim.run("ucbvi", mdp, episodes=20)
+    assert run.returns.mean() > alone.returns.mean()
+    gim.run("analogist", mdp, episodes=3, prior=log)
+
+
+def test_priors_that_do_not_fit_are_said(river, tmp_path):
+    mdp, log = river
+    with pytest.raises(ValueError, match="is no state"):
+        gim.run("ucbvi", "gridworld", episodes=2, prior=log)
+    with pytest.raises(ValueError, match="prior= is a dict"):
+        gim.run("ucbvi", mdp, episodes=2, prior=[{}])
+    assert gim.run("analogist", mdp, episodes=2, prior=[log]).model is not None
+    gim.learn(log).model.save(tmp_path / "m.npz")
+    run = gim.run("ucbvi", mdp, episodes=2, prior=str(tmp_path / "m.npz"))
+    assert run.model.visits.sum() == 3000 + run.steps
