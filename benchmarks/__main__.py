@@ -8,6 +8,7 @@ import sys
 PARTS = (
     "loop",
     "stepwise",
+    "walks",
     "planning",
     "large_planning",
     "completion",

@@ -14,7 +14,7 @@ To add an agent, write one file in `gim/agents`::
     def act(memory, s, h, rng): ...      # -> action
 
     @hot
-    def learn(memory, s, h, a, r, t, end, rng): ...   # -> GO_ON, THINK or GROW
+    def learn(memory, s, h, a, r, t, end, rng): ...   # -> GO_ON, or THINK and GROW added up
 
     @dataclass(frozen=True)
     class MyAgent(Agent):                # registered as `my_agent`
@@ -107,7 +107,7 @@ class Agent(Registered, registry=agents):
     """Base of all agents: the fields are the hyper-parameters, all else is in the memory."""
 
     act: ClassVar[Callable[..., int]]  # (memory, s, h, rng) -> a
-    learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> GO_ON, THINK, GROW
+    learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> THINK + GROW
 
     def start(self, task: Task, rng: np.random.Generator) -> Any:
         """Make the memory: a NamedTuple of arrays (or of such NamedTuples)."""

@@ -64,12 +64,17 @@ def best_policy(model: Model, planner: str, gamma: float) -> NDArray[np.integer]
     if planner == "finite":
         return backward_induction(model).actions
     if planner == "lookahead":
-        q = _backup(model, np.where(model.available, model.rewards, -np.inf).max(axis=1), gamma)
+        q = looked_ahead(model, gamma)
     elif np.allclose(_sums(model)[model.available], 1):
         return np.tile(plan(model, discount=gamma).policy, (model.horizon, 1))
     else:
         q = _sweep(model, gamma)
     return np.tile(q.argmax(axis=1), (model.horizon, 1))
+
+
+def looked_ahead(model: Model, gamma: float) -> Floats:
+    """r(s,a) plus the discounted best reward of the next state, [S, A]; -inf if not available."""
+    return _backup(model, np.where(model.available, model.rewards, -np.inf).max(axis=1), gamma)
 
 
 def _sums(model: Model) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim import files
-from gim.agent import GROW, Agent, Mind, Task
+from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
 from gim.inference.analogies import analogies, words_of
@@ -227,9 +227,9 @@ class Run:
         before = time.perf_counter()
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
         self.mind.seconds["interacting"] += time.perf_counter() - before
-        if wake == GROW:
+        if wake & GROW:
             self.memory = self.agent.grow(self.memory)
-        elif wake:
+        if wake & THINK:
             self._think()
         return wake
 

@@ -294,11 +294,14 @@ class RMax(ModelBased):
         rank = self.rng.permuted(np.tile(np.arange(self.task.A), (self.task.S, 1)), axis=1)
         self.rank = {(s, a): rank[s, a] for s in self.S for a in self.A}
         self.plans = 0
+        self.ties = None  # what a lookahead finds equally good, by state
 
     def state_known(self, s):
         return all((s, a) in self.known for a in self.actions[s])
 
     def act(self, s, h):
+        if self.state_known(s) and self.ties:
+            return self.ties[s][int(self.rng.random() * len(self.ties[s]))]
         if self.state_known(s):
             return self.policy[h, s]
         unknown = [a for a in self.actions[s] if (s, a) not in self.known]
@@ -306,7 +309,7 @@ class RMax(ModelBased):
 
     def learn(self, s, h, a, r, t, end):
         before, ends = set(self.known), set(self.terminal)
-        if self.n[s, a] < self.agent.m:
+        if self.n[s, a] < self.agent.m + self.agent.surplus:
             self.count(s, a, r, t, end)
         if end == TERMINATED:
             self.terminal.add(t)
@@ -344,6 +347,11 @@ class RMax(ModelBased):
             }
             v = {s: max(q[s, a] for a in self.actions[s]) for s in self.S}
         best = {s: max(self.actions[s], key=lambda a, s=s: (q[s, a], -a)) for s in self.S}
+        if self.agent.planner == "lookahead":
+            self.ties = {s: [a for a in self.actions[s] if q[s, a] == v[s]] for s in self.S}
+            if all(self.state_known(s) for s in self.S):
+                drawn = self.thinking.integers([len(self.ties[s]) for s in self.S])
+                best, self.ties = {s: self.ties[s][drawn[s]] for s in self.S}, None
         self.policy = {(h, s): best[s] for h in range(self.H) for s in self.S}
 
     def ahead(self, s, a, v, after):

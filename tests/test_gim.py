@@ -10,10 +10,11 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.exploration import ways as ways_module
 from gim.exploration.base import explorations
 from gim.inference.belief import estimate, mean_rewards
 from gim.run import prepare
-from tests.naive_gim import Literal
+from tests.naive_gim import HERE, NOWHERE, Literal, Planned, Published
 from tests.random_mdps import random_mdp
 
 
@@ -30,17 +31,39 @@ class Recorder(gymnasium.Wrapper):
 
 
 SETTINGS = [(1, 0.5, 0.2), (3, 0.8, 0.0), (5, 0.7, 0.5), (12, 1.0, 0.1), (40, 0.34, 0.2)]
+SURPLUS = [None, None, 0, 2]
+
+
+def small_world(seed):
+    """Dense random worlds, and deterministic ones, which are full of ties and of long ways."""
+    if seed % 4 == 3:
+        return deterministic(seed)
+    return random_mdp(seed, terminal=seed % 3 == 0, missing=seed % 2 == 0)
+
+
+def deterministic(seed):
+    """Every pair leads to one state for certain, but for a few that slip or end the episode."""
+    rng = np.random.default_rng(seed)
+    S, A = int(rng.integers(4, 12)), int(rng.integers(1, 4))
+    P = np.eye(S)[rng.integers(S, size=(S, A))]
+    P[:, 0] = np.eye(S)[(np.arange(S) + 1) % S]  # a ring, so that most states can be reached
+    slips = rng.random((S, A)) < 0.3
+    P[slips] = 0.6 * P[slips] + 0.4 * np.eye(S)[rng.integers(S, size=slips.sum())]
+    terminal = [S - 1] if seed % 8 == 3 else []
+    P[terminal] = np.eye(S)[terminal][:, None]
+    return gim.TabularMDP(P, np.zeros((S, A)), horizon=3 * S, terminal=terminal)
 
 
 @pytest.mark.parametrize("seed", range(50))
 def test_same_action_as_the_transcription_at_every_step(seed):
     m, rho, beta = SETTINGS[seed % len(SETTINGS)]
-    mdp = random_mdp(seed, terminal=seed % 3 == 0, missing=seed % 2 == 0)
-    literal = Literal(mdp, m, rho, beta, seed)
+    mdp = small_world(seed)
+    surplus = SURPLUS[seed % len(SURPLUS)]
+    literal = Literal(mdp, m, rho, beta, seed, surplus)
     world = mdp.to_gymnasium()
     expected, explored_at = literal.explore(world, 10_000)
     env = Recorder(mdp.to_gymnasium())
-    run = prepare(gim.GIM.paper(m, rho, beta, patience=10**9), env, 10_000, seed)
+    run = prepare(gim.GIM.paper(m, rho, beta, surplus=surplus, patience=10**9), env, 10_000, seed)
     run.pause_at(len(expected))
     assert env.taken[: len(expected)] == expected
     assert run.explored_at == explored_at
@@ -54,6 +77,29 @@ def test_same_action_as_the_transcription_at_every_step(seed):
     expected += literal.exploit(world, 10_000 - len(expected))
     run.pause_at(10_000)
     assert env.taken[:10_000] == expected
+
+
+@pytest.mark.parametrize("walk", [Planned, Published])
+@pytest.mark.parametrize("seed", range(40))
+def test_other_walks_do_as_their_transcriptions(walk, seed):
+    m, rho, beta = SETTINGS[seed % len(SETTINGS)]
+    mdp = small_world(seed)
+    surplus = 1 if walk is Published else SURPLUS[seed % len(SURPLUS)]
+    literal = walk(mdp, m, rho, beta, seed, surplus)
+    expected, explored_at = literal.explore(mdp.to_gymnasium(), 3_000)
+    env = Recorder(mdp.to_gymnasium())
+    word = walk.__name__.lower()
+    agent = gim.GIM(m, rho, beta, exploration=word, surplus=surplus, patience=10**9)
+    run = prepare(agent, env, 10_000, seed)
+    run.pause_at(len(expected))
+    assert env.taken[: len(expected)] == expected
+    assert run.explored_at == explored_at
+    assert run.memory.belief.counts.n.tolist() == literal.n
+    if walk is Planned:
+        ways = run.memory.walk.ways
+        names = {ways_module.HERE: HERE, ways_module.NONE: NOWHERE}
+        assert [names.get(way, way) for way in ways.way.tolist()] == literal.way
+        assert ways.worth.tolist() == literal.worth
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
@@ -165,7 +211,8 @@ def test_words_build_the_same_agent():
 
 
 def test_authors_presets_exist_for_the_four_tasks_only():
-    assert gim.GIM.authors("riverswim").m == 51
+    agent = gim.GIM.authors("riverswim")
+    assert (agent.m, agent.surplus) == (50, 1)  # known at m samples, one more is kept
     with pytest.raises(ValueError, match="did you mean 'riverswim'"):
         gim.GIM.authors("rivrswim")
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gim.exploration.balanced import Balanced
-from gim.exploration.base import Exploration, explorations, new_choices
+from gim.exploration.base import NOTHING, Exploration, explorations, new_choices
 from gim.inference import Inference, inferences, prior_of
 from gim.jit import hot
 from gim.model.counts import dense, transitions
@@ -22,6 +22,10 @@ from gim.testing import check_inference, check_walk
 
 @hot
 def idle(walk, counts, known, s, a, t, news):
+    return NOTHING
+
+
+def silent(walk, counts, known, s, a, t, news):
     pass
 
 
@@ -75,6 +79,7 @@ explorations._made.pop("walking")
         (beyond, idle, "chooses 3, which is no action"),
         (counting, idle, "choosing changes counts"),
         (stubborn, meddle, "observing changes counts"),
+        (stubborn, silent, "observe returns None, not what it asks for"),
         (stubborn, idle, "with beta = 1 an action of state .*p-value"),
         (shy, idle, "never makes every pair known|stalled"),
     ],

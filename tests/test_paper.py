@@ -91,11 +91,12 @@ def test_artefacts_share_their_trials(part, whole):
 
 def test_the_authors_settings_are_those_of_their_code():
     assert spec_under(AUTHORS, "RMax", "riverswim") == (
-        "rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted"
+        "rmax:m=50,r_max=1.0,plan_per=pair,planner=lookahead,surplus=1"
     )
     word = spec_under(AUTHORS, "GIM", "casinoland")
-    assert word.startswith("gim:m=11,completion=als(rank=10,ridge=0.03),exploration=published")
-    assert spec_under(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=101,")  # m+1 visits
+    assert word.startswith("gim:m=10,completion=als(rank=10,ridge=0.03),exploration=published")
+    assert "surplus=1" in word
+    assert spec_under(AUTHORS, "GIM", "synthetic", m=100).startswith("gim:m=100,")
     assert "r_max=1" in spec_under(AUTHORS, "Delayed-Q", "riverswim")
     assert "r_max" not in spec_under(FAIR, "Delayed-Q", "riverswim")
     assert spec_under(FAIR, "RMax", "synthetic", m=100) == "rmax:m=100"

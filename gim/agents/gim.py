@@ -46,6 +46,9 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
     worth: Annotated[
         float | None, Within(0), "visits a completed row is worth; none: known pairs take it too"
     ] = 2.0
+    surplus: Annotated[
+        int | None, Within(0, None), "samples of a pair counted beyond m; none: all"
+    ] = None
     strict: Annotated[bool, "also ask for rho/2 of the entries of every row and column"] = False
     patience: Annotated[
         int | None, Within(1, None), "steps without an unknown pair that end exploration"
@@ -54,7 +57,8 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
     examples = (
         "",
         "m=3,completion=als(rank=2),exploration=curious",
-        "m=3,completion=als(rank=2),exploration=published,reward_data=all,rows=clip,worth=none",
+        "m=3,completion=als(rank=2),exploration=published,reward_data=all,rows=clip,worth=none,"
+        "surplus=1",
         "m=2,rho=1,exploration=balanced,planner=discounted",
     )
 
@@ -72,7 +76,8 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
     def authors(cls, task: str) -> GIM:
         """What the published code does on one of the four tasks, point by point."""
         return cls(
-            m=published_m(task) + 1,  # "known" needs m+1 samples there
+            m=published_m(task),  # known at m samples; one more is kept
+            surplus=1,
             completion=PUBLISHED,
             exploration="published",
             planner="lookahead" if task == "synthetic" else "discounted",

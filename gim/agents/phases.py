@@ -18,11 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM
 from gim.exploration.curious import choose
 from gim.exploration.curious import observe as follow
 from gim.inference.belief import NEVER, Belief, due, new_belief, observe, with_room
 from gim.jit import bind, hot
-from gim.model.counts import END, STATE, Known, new_known, review, update_known
+from gim.model.counts import Known, crowded, new_known, review, update_known
 from gim.planners import Model, best_policy
 
 
@@ -32,9 +33,10 @@ class Phase(NamedTuple):
     exploring: NDArray[np.bool_]
     learns_on: NDArray[np.bool_]  # whether visits are counted after exploration
     stale: NDArray[np.bool_]  # whether the policy is out of date
+    most: NDArray[np.int64]  # samples of a pair that are kept
     idle: NDArray[np.int64]  # steps since an unknown pair was met
     patience: NDArray[np.int64]  # their limit
-    wants_plans: NDArray[np.bool_]  # whether the walk plans
+    wants_plans: NDArray[np.bool_]  # whether the walk plans when it is lost
     last: NDArray[np.int64]  # visits that end exploration
     replan: NDArray[np.int64]  # visits that ask for the walk's next plan
 
@@ -67,24 +69,24 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     belief, known, phase = memory.belief, memory.known, memory.phase
     if not phase.exploring[0] and not phase.learns_on[0]:
         return GO_ON
-    full = observe(belief, s, a, r, t, end)  # 10-13
-    counts = belief.counts
+    counts, ends = belief.counts, end == TERMINATED
     phase.idle[0] = phase.idle[0] + 1 if known.mask[s, a] else 0
-    news = update_known(known, counts, s, a, t, end == TERMINATED)  # 14
+    # A sample beyond those kept is dropped, unless it shows an end.
+    kept = counts.n[s, a] < phase.most[0] or (ends and not known.terminal[t])
+    full = kept and observe(belief, s, a, r, t, end)  # 10-13
+    news = update_known(known, counts, s, a, t, ends)  # 14
     if not phase.exploring[0]:
         if counts.n[s, a] & (counts.n[s, a] - 1) == 0 or due(belief):
             phase.stale[0] = True
         return THINK if phase.stale[0] and end != GO_ON else GROW if full else GO_ON
-    follow(memory.walk, counts, known, s, a, t, news)
-    if news > 0 and known.pairs[0] >= known.goal[0]:  # 15
-        return THINK
-    if phase.idle[0] >= phase.patience[0] or belief.visits[0] >= phase.last[0]:
-        return THINK
-    if phase.wants_plans[0] and (news & (STATE + END) or lost(phase.idle[0])):
-        return THINK
-    if belief.visits[0] >= phase.replan[0]:
-        return THINK
-    return GROW if full else GO_ON
+    wish = follow(memory.walk, counts, known, s, a, t, news) if kept else NOTHING
+    if wish & GIVE_UP:
+        phase.idle[0] = phase.patience[0]
+    wake = news > 0 and known.pairs[0] >= known.goal[0]  # 15
+    wake |= phase.idle[0] >= phase.patience[0] or belief.visits[0] >= phase.last[0]
+    wake |= wish & PLAN > 0 or (phase.wants_plans[0] and lost(phase.idle[0]))
+    wake |= belief.visits[0] >= phase.replan[0]
+    return (THINK if wake else GO_ON) + (GROW if full or wish & ROOM else GO_ON)
 
 
 @cache
@@ -103,6 +105,7 @@ class Phases:
     planner: str
     gamma: float
     patience: int | None
+    surplus: int | None = None
     infer: Any = None
     learn_on: bool = False
     budget: int | None = None
@@ -144,6 +147,7 @@ class Phases:
             exploring=np.array([True]),
             learns_on=np.array([self.learn_on]),
             stale=np.array([False]),
+            most=np.array([NEVER if self.surplus is None else self.m + self.surplus]),
             idle=np.array([0]),
             patience=np.array([self.patience or max(10_000, 100 * S * A)]),
             wants_plans=np.array([walk.plans]),
@@ -191,8 +195,13 @@ class Phases:
         return memory
 
     def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
+        """Make room for more triples, and for what the walk notes of them."""
+        belief, walk = memory.belief, memory.walk
+        if crowded(belief.counts):
+            belief = with_room(belief)
+        if memory.phase.exploring[0]:
+            walk = self.exploration.grow(walk)
+        return memory._replace(belief=belief, walk=walk)
 
     def policy(self, memory: Memory) -> NDArray[np.int64] | None:
         """The policy [H, S] once there is one."""

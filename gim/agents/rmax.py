@@ -37,7 +37,8 @@ from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
 from gim.params import OneOf, Within
-from gim.planners import Model, Planner, best_policy
+from gim.planners import Model, Planner, best_policy, looked_ahead
+from gim.sampling import listed, pick
 
 
 class Memory(NamedTuple):
@@ -46,15 +47,22 @@ class Memory(NamedTuple):
     belief: Belief
     known: Known  # rho_known means here: every action of the state is known
     choices: Choices  # who wins a tie
+    most: NDArray[np.int64]  # [1] samples counted of a pair
     calls_for_plan: NDArray[np.int64]  # [1] the news that call for a new plan
     stale: NDArray[np.bool_]  # [1] whether they came
     policy: NDArray[np.int64]  # [H, S] for known states
+    ties: NDArray[np.int64]  # [S, A] what a lookahead finds best, first in each row
+    n_ties: NDArray[np.int64]  # [S] how many they are; 0: the policy says what to do
 
 
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """Follow the policy in known states, wander in the others."""
-    return memory.policy[h, s] if memory.known.rho_known[s] else wander(memory, s)
+    if not memory.known.rho_known[s]:
+        return wander(memory, s)
+    if memory.n_ties[s] > 0:
+        return pick(memory.ties, memory.n_ties, s, rng.random())
+    return memory.policy[h, s]
 
 
 @hot
@@ -73,10 +81,10 @@ def wander(memory: Any, s: int) -> int:
 
 @hot
 def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: Any) -> int:
-    """Count up to m visits; wake when something became known."""
+    """Count up to m visits (and the surplus); wake when something became known."""
     belief, known = memory.belief, memory.known
     full = False
-    if belief.counts.n[s, a] < known.m[0]:
+    if belief.counts.n[s, a] < memory.most[0]:
         full = observe(belief, s, a, r, t, end)
     news = update_known(known, belief.counts, s, a, t, end == TERMINATED)
     if news & memory.calls_for_plan[0]:
@@ -95,6 +103,7 @@ class RMax(Agent, name="rmax"):
     plan_per: Annotated[str, OneOf("state", "pair"), "what must become known for a plan"] = "state"
     planner: Planner = "finite"
     gamma: Annotated[float, Within(0, 0.9999), "discount, for the planners that have one"] = 0.95
+    surplus: Annotated[int, Within(0), "samples of a pair counted beyond m"] = 0
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = None
 
     examples = (
@@ -113,9 +122,10 @@ class RMax(Agent, name="rmax"):
         """As in the code published with the paper, on one of its tasks: R_max = 1, its planner.
 
         It plans discounted on Synthetic, too: .66 there, beside .67 in the run they published; the
-        one-step lookahead of their GIM would give .84.
+        one-step lookahead of their GIM would give .84. On RiverSwim it looks one step ahead.
         """
-        return cls(m=published_m(task), r_max=1.0, plan_per="pair", planner="discounted")
+        planner = "lookahead" if task == "riverswim" else "discounted"
+        return cls(m=published_m(task), r_max=1.0, plan_per="pair", planner=planner, surplus=1)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing known, but what a model learned elsewhere stands for."""
@@ -126,9 +136,12 @@ class RMax(Agent, name="rmax"):
             belief=belief,
             known=known,
             choices=new_choices(task.available, 0.0, rng),
+            most=np.array([self.m + self.surplus]),
             calls_for_plan=np.array([END + (STATE if self.plan_per == "state" else PAIR)]),
             stale=np.array([True]),
             policy=np.zeros((task.H, task.S), np.int64),
+            ties=np.zeros((task.S, task.A), np.int64),
+            n_ties=np.zeros(task.S, np.int64),
         )
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
@@ -148,6 +161,8 @@ class RMax(Agent, name="rmax"):
         with mind.timed("planning"):
             model = optimistic_model(belief, known, r_max, mind.task.H)
             memory.policy[:] = best_policy(model, self.planner, self.gamma)[:, :-1]
+            if self.planner == "lookahead":
+                self._tie(memory, looked_ahead(model, self.gamma)[:-1], mind.rng)
         memory.stale[0] = False
         mind.plans += 1
         met = belief.counts.n.any(axis=1)
@@ -155,6 +170,14 @@ class RMax(Agent, name="rmax"):
         first = mind.episode if mind.explored_at is None else mind.explored_at
         mind.explored_at = first if explored else None
         return memory
+
+    def _tie(self, memory: Memory, q: NDArray[np.float64], rng: np.random.Generator) -> None:
+        """Of equally good actions any is taken, drawn at each step; for good once all is known."""
+        ties, n_ties = listed(q == q.max(axis=1, keepdims=True))
+        memory.ties[:], memory.n_ties[:] = ties, n_ties
+        if memory.known.mask[memory.known.available].all():
+            memory.policy[:] = ties[np.arange(len(ties)), rng.integers(n_ties)]
+            memory.n_ties[:] = 0
 
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples."""

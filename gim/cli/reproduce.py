@@ -3,12 +3,14 @@
     gim reproduce fig1 --scale quick --out results
     gim reproduce all --scale paper --out results
     gim reproduce analogy --scale quick
+    gim reproduce variables --scale quick
 
 Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
 studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
-beyond the paper; its parts have names of their own. Scales are smoke (seconds), quick (a minute; a
-few for analogy), paper (an hour for analogy) and full (the study's 100,000 episodes; for the paper
-the same as paper). Finished trials are kept: the same command goes on where it stopped."""
+beyond the paper, `variables` that of worlds made of variables; their parts have names of their own.
+Scales are smoke (seconds), quick (a minute; a few for a study), paper (an hour for a study) and
+full (the study's 100,000 episodes; for the paper the same as paper). Finished trials are kept: the
+same command goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -33,7 +35,8 @@ FEW = 5  # artefacts whose tables are shown in the terminal
 def options(parser: argparse.ArgumentParser) -> None:
     """Take artefacts, a scale, and where the results go."""
     add = parser.add_argument
-    add("artefacts", nargs="*", metavar="ARTEFACT", help="fig1, table3, ..., paper, all or analogy")
+    what = "fig1, table3, ..., paper, all, analogy or variables"
+    add("artefacts", nargs="*", metavar="ARTEFACT", help=what)
     add("--scale", default="quick", metavar="SCALE", help=f"{', '.join(SCALES)} (default: quick)")
     add("--out", type=Path, metavar="DIR", help="where all goes (default: reproduction-SCALE)")
     engine_options(parser)

@@ -10,7 +10,7 @@ import numpy as np
 from gim.convert import from_outcomes
 from gim.envs.base import task
 from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.params import OneOf, Within
 
 Cell = tuple[int, int]  # row and column
 
@@ -34,6 +34,9 @@ def gridworld(
     start: Annotated[int | None, Within(0), "first state; none draws one by the seed"] = None,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 10,
     seed: Annotated[int, Within(0), "draws the first state"] = 0,
+    variables: Annotated[
+        str, OneOf("given", "withheld", "shuffled"), "whether rows and columns are told"
+    ] = "given",
 ) -> TabularMDP:
     """Walk on a slippery grid and collect at the goals.
 
@@ -64,7 +67,9 @@ def gridworld(
     `height` and `width` give an open grid with goals at (2,2) and (3,3), each moved inside where
     the grid is smaller. `map` gives any other: rows of `#` wall, `.` free, `G` goal and `S` start,
     parted by newlines or `/`. Then `slip`, `cost`, `goal_reward`, `terminal_goals`, `start`,
-    `horizon` and `seed` as above.
+    `horizon` and `seed` as above. `variables` may be `withheld`: then cells are numbers and nothing
+    else; or `shuffled`: then each cell is told the row and column of another, drawn by the seed,
+    which misleads who trusts them. The grid is the same.
 
     ## Version History
     * v0: first version
@@ -90,6 +95,9 @@ def gridworld(
         if s not in ends
     ]
     walls = [[i, j] for i, row in enumerate(rows) for j, c in enumerate(row) if c == "#"]
+    told = np.array(cells) + 1
+    if variables == "shuffled":
+        told = np.random.default_rng([seed, 2]).permutation(told)
     return from_outcomes(
         outcomes,
         S=len(cells),
@@ -99,7 +107,9 @@ def gridworld(
         terminal=sorted(ends),
         state_labels=[f"({i + 1},{j + 1})" for i, j in cells],
         action_labels=ACTIONS,
-        variables={"row": [i + 1 for i, _ in cells], "col": [j + 1 for _, j in cells]},
+        variables=None
+        if variables == "withheld"
+        else dict(zip(("row", "col"), told.T, strict=True)),
         info={
             "layout": {"cells": [list(cell) for cell in cells], "symbols": symbols, "walls": walls}
         },

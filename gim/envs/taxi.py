@@ -122,7 +122,7 @@ def taxi(
         start=waits / waits.sum(),
         horizon=horizon,
         terminal=[number[*place, name, name] for name, place in depots.items()],
-        **described(states, ACTIONS),
+        **described(states, ACTIONS, probes=[number[p] for p in PROBES if p in number]),
     )
 
 

@@ -10,6 +10,7 @@
 | `regret` | episodes times the optimum, less that sum |
 | `final_policy_value`, `final_score` | exact value of the policy in force at the end |
 | `sample_complexity` | Definition 2; see `gim.experiments.sample_complexity` |
+| `probe_steps` | steps until the best policy is optimal; see `gim.experiments.probes` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
 | `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
 | `inferred`, `unmet` | pairs met no more often than their prediction is worth; those never met |

@@ -16,6 +16,7 @@ import numpy as np
 
 from gim.agent import agents
 from gim.experiments import measures
+from gim.experiments.probes import Probed, has_probes
 from gim.experiments.result import Result, trial_columns
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import content
@@ -47,9 +48,12 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
             columns |= import_module(module).columns(run)
         curves = measures.curves(run.returns)
         columns |= {"sample_complexity": math.nan, "sample_complexity_exact": False}
+        columns |= {"probe_steps": math.nan}
         if isinstance(run, Watched):
             columns |= run.complexity()
             curves["value"] = run.values(curves["episode"])
+        if isinstance(run, Probed):
+            columns |= {"probe_steps": run.probe_steps()}
     columns |= measures.times(run)
     columns |= {"peak_memory_mb": peak[0], "host": platform.node()}
     plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in columns.items()}
@@ -65,7 +69,9 @@ def build(task: str) -> Any:
 def _prepared(trial: Trial) -> Run:
     agent, world = agents.make(trial.agent), build(trial.task)
     run = prepare(agent, world, trial.episodes, trial.seed)
-    return run if trial.epsilon is None else Watched.of(run, trial.epsilon)
+    if trial.epsilon is None:
+        return run
+    return Probed.of(run) if has_probes(run) else Watched.of(run, trial.epsilon)
 
 
 @lru_cache(maxsize=4)

@@ -32,9 +32,9 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.exploration.base import Choices, Exploration, new_choices
+from gim.exploration.base import NOTHING, PLAN, Choices, Exploration, new_choices
 from gim.jit import hot
-from gim.model.counts import DENSE_LIMIT, Counts, Known, dense, transitions
+from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense, transitions
 from gim.params import Within
 from gim.sampling import pick
 
@@ -78,8 +78,9 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
 
 
 @hot
-def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
-    """Nothing to keep: `worth` looks at the counts."""
+def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> int:
+    """Nothing to keep, since `worth` looks at the counts; what becomes known asks for a plan."""
+    return PLAN if news & (STATE + END) else NOTHING
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.exploration.base import Choices, Exploration, least_tried, new_choices
+from gim.exploration.base import NOTHING, Choices, Exploration, new_choices
 from gim.jit import hot
 from gim.model.counts import Counts, Known
 from gim.sampling import pick
@@ -25,8 +25,21 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
 
 
 @hot
-def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
+def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> int:
     """Nothing to keep."""
+    return NOTHING
+
+
+@hot
+def least_tried(choices: Any, counts: Any, s: int) -> int:
+    """argmin n(s,a) over the actions of a state; the lower rank wins a tie."""
+    best = choices.actions[s, 0]
+    for i in range(1, choices.n_actions[s]):
+        a = choices.actions[s, i]
+        less = counts.n[s, best] - counts.n[s, a]
+        if less > 0 or (less == 0 and choices.rank[s, a] < choices.rank[s, best]):
+            best = a
+    return best
 
 
 @dataclass(frozen=True)

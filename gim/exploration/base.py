@@ -6,7 +6,7 @@ To add a walk, write one file in this package::
     def choose(walk, counts, known, s, rng): ...                 # -> action
 
     @hot
-    def observe(walk, counts, known, s, a, t, news): ...         # keep the memory up to date
+    def observe(walk, counts, known, s, a, t, news): ...         # -> NOTHING, or what it asks for
 
     @dataclass(frozen=True)
     class FirstUnknown(Exploration):                             # registered as `first_unknown`
@@ -27,14 +27,14 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.jit import hot, rare
+from gim.jit import hot
 from gim.model.counts import Counts, Known
 from gim.registry import Registered, Registry
-from gim.sampling import listed
+from gim.sampling import listed, pick
 
 explorations = Registry("walk", "gim.exploration")
 
-NONE = -1  # no action
+NOTHING, PLAN, ROOM, GIVE_UP = 0, 1, 2, 4  # what `observe` may ask for, added up
 
 
 @dataclass(frozen=True)
@@ -42,13 +42,14 @@ class Exploration(Registered, registry=explorations):
     """Base of all walks.
 
     `choose(walk, counts, known, s, rng) -> a` picks an action; `observe(walk, counts, known, s, a,
-    t, news)` is called after each step has been counted, with what became known by it (the sum of
-    PAIR, STATE and END of `gim.model.counts`).
+    t, news) -> wish` is called after each step has been counted, with what became known by it (the
+    sum of PAIR, STATE and END of `gim.model.counts`). It may ask for PLAN (a call of `plan`), for
+    ROOM (a call of `grow`), or to GIVE_UP, since nothing unknown is left where it has been.
     """
 
     choose: ClassVar[Callable[..., int]]
-    observe: ClassVar[Callable[..., None]]
-    plans: ClassVar[bool] = False  # whether it wants `plan` at each state that becomes rho-known
+    observe: ClassVar[Callable[..., int]]
+    plans: ClassVar[bool] = False  # whether it plans when it asks, and when it has found nothing
     growth: ClassVar[float] = 0.0  # of the visits since a plan that asks for another; 0: never
 
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Any:
@@ -66,9 +67,32 @@ class Exploration(Registered, registry=explorations):
         """
         return True
 
+    def grow(self, walk: Any) -> Any:
+        """The same memory with more room, after `observe` asked for it."""
+        return walk
+
+
+class Options(NamedTuple):
+    """What every walk needs: the actions of each state, and how often it takes any of them."""
+
+    beta: NDArray[np.float64]  # [1]
+    actions: NDArray[np.int64]  # [S, A] available actions, first in each row
+    n_actions: NDArray[np.int64]  # [S] how many there are
+
+
+def new_options(available: NDArray[np.bool_], beta: float) -> Options:
+    """List the available actions of each state."""
+    return Options(np.array([beta]), *listed(available))
+
+
+@hot
+def at_random(options: Any, s: int, u: float) -> Any:
+    """The random action that a number u below beta stands for."""
+    return pick(options.actions, options.n_actions, s, u / options.beta[0])
+
 
 class Choices(NamedTuple):
-    """What every walk needs: the actions of each state and who wins a tie."""
+    """The actions of each state and a fixed order of them, for walks that break ties by it."""
 
     beta: NDArray[np.float64]  # [1]
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
@@ -85,48 +109,3 @@ def new_choices(available: NDArray[np.bool_], beta: float, rng: np.random.Genera
     S, A = available.shape
     rank = rng.permuted(np.tile(np.arange(A), (S, 1)), axis=1)
     return Choices(np.array([beta]), *listed(available), rank)
-
-
-def favourites(choices: Choices, counts: Counts, known: Known) -> NDArray[np.int64]:
-    """`most_tried_unknown` of every state, [S]."""
-    key = counts.n * counts.n.shape[1] - choices.rank
-    return np.where(known.available & ~known.mask, key, np.iinfo(np.int64).min).argmax(axis=1)
-
-
-@hot
-def ahead(choices: Any, counts: Any, s: int, a: int, b: int) -> bool:
-    """Whether a was tried more often than b in s; the lower rank wins a tie."""
-    more = counts.n[s, a] - counts.n[s, b]
-    return more > 0 or (more == 0 and choices.rank[s, a] < choices.rank[s, b])
-
-
-@rare
-def most_tried_unknown(choices: Any, counts: Any, known: Any, s: int) -> int:
-    """argmax n(s,a) over the unknown actions of a state (Alg. 1, line 7), or NONE."""
-    best = NONE
-    for i in range(choices.n_actions[s]):
-        a = choices.actions[s, i]
-        if not known.mask[s, a] and (best == NONE or ahead(choices, counts, s, a, best)):
-            best = a
-    return best
-
-
-@hot
-def least_tried(choices: Any, counts: Any, s: int) -> int:
-    """argmin n(s,a) over the actions of a state."""
-    best = choices.actions[s, 0]
-    for i in range(1, choices.n_actions[s]):
-        a = choices.actions[s, i]
-        less = counts.n[s, best] - counts.n[s, a]
-        if less > 0 or (less == 0 and choices.rank[s, a] < choices.rank[s, best]):
-            best = a
-    return best
-
-
-@hot
-def keep_favourite(choices: Any, favourite: Any, counts: Any, known: Any, s: int, a: int) -> None:
-    """Keep favourite[s] = most_tried_unknown after a visit of (s, a); O(A/m) amortised."""
-    if known.mask[s, favourite[s]]:
-        favourite[s] = most_tried_unknown(choices, counts, known, s)
-    elif not known.mask[s, a] and ahead(choices, counts, s, a, favourite[s]):
-        favourite[s] = a

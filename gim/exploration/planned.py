@@ -1,14 +1,14 @@
 """Planned walking: head for the nearest state that is not rho-known, by planning on what is known.
 
-In a state that is not rho-known it tries every action once, so that every reward is seen, and then
-does as Algorithm 1. In a rho-known state Algorithm 1 looks one step ahead, which on a chain is not
-far enough; planned walking follows the policy that is best at reaching a state that is not
-rho-known soon, in the empirical model: it maximises the expectation of gamma^time. An unknown pair
-of a rho-known state is a goal too, of less worth: where an open state is hardly ever reached, such
-pairs fill the share rho sooner. Where there are none of either, exploration has stalled.
+In a state that is not rho-known (an open one) it tries every action once, so that every reward is
+seen, and then does as Algorithm 1. In a rho-known state Algorithm 1 looks one step ahead, which on
+a chain is not far enough; planned walking follows the policy that is best at reaching an open state
+soon, in the empirical model: it maximises the expectation of gamma^time. An unknown pair of a
+rho-known state is a goal too, of less worth: where an open state is hardly ever reached, such pairs
+fill the share rho sooner. Where there are none of either, exploration has stalled.
 
-The way is planned anew whenever a state becomes rho-known, at most S times, and when it has led
-nowhere for a while.
+The ways are kept up to date (`gim.exploration.ways`): a state that becomes rho-known costs what
+the ways that led to it cost to mend, not a plan of the whole world.
 """
 
 from __future__ import annotations
@@ -18,114 +18,116 @@ from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gim.exploration.base import (
-    NONE,
-    Choices,
+    GIVE_UP,
+    NOTHING,
+    ROOM,
     Exploration,
-    favourites,
-    keep_favourite,
-    least_tried,
-    most_tried_unknown,
-    new_choices,
+    Options,
+    at_random,
+    new_options,
 )
-from gim.jit import entry, hot
-from gim.model.counts import Counts, Known, transitions
+from gim.exploration.tournament import OUT, Tournament, draw, new_tournament, put
+from gim.exploration.transitions import note
+from gim.exploration.ways import HERE, NONE, Ways, new_ways, revise, with_room
+from gim.jit import hot, rare
+from gim.model.counts import END, PAIR, Counts, Known, seen
 from gim.params import Within
 from gim.sampling import pick
 
-HERE = -2  # the way leads to an unknown pair of this very state
+UNTRIED = 2.0**62  # the key of an action never tried: before all others
 
 
 class Walk(NamedTuple):
-    """The way from each state, and the favourite of each open one."""
+    """The unknown actions of each state, and the way from it where it has none."""
 
-    choices: Choices
-    favourite: NDArray[np.int64]  # [S] argmax n(s,a) over the unknown a
-    tried: NDArray[np.bool_]  # [S] whether every action was taken once
-    way: NDArray[np.int64]  # [S] action that leads to the goal soonest; NONE: no way; HERE
+    options: Options
+    unknown: Tournament  # over n(s,a) of the unknown a, those never tried first
+    ways: Ways
+    detour: NDArray[np.float64]  # [1] worth of an unknown pair of a rho-known state
+    met: NDArray[np.bool_]  # [S]
+    pairs: NDArray[np.int64]  # [1] those of the states met: once all are known, nothing is left
 
 
 @hot
 def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     """Algorithm 1, with a plan in place of its lines 8 to 10."""
-    choices = walk.choices
-    u, beta = rng.random(), choices.beta[0]
-    if u < beta:
-        return pick(choices.actions, choices.n_actions, s, u / beta)
-    if not known.rho_known[s]:
-        return walk.favourite[s] if walk.tried[s] else least_tried(choices, counts, s)
-    a = walk.way[s]
+    options, u = walk.options, rng.random()
+    if u < options.beta[0]:
+        return at_random(options, s, u)
+    a = walk.ways.way[s]
     if a == HERE:
-        a = most_tried_unknown(choices, counts, known, s)
-    return a if a != NONE else least_tried(choices, counts, s)
+        return draw(walk.unknown, s, rng.random())
+    if a == NONE:
+        return pick(options.actions, options.n_actions, s, rng.random())
+    return a
 
 
 @hot
-def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
-    """Keep the favourite after a step."""
-    if not known.rho_known[s]:
-        keep_favourite(walk.choices, walk.favourite, counts, known, s, a)
-        if not walk.tried[s]:
-            walk.tried[s] = counts.n[s, least_tried(walk.choices, counts, s)] > 0
+def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> int:
+    """Keep the unknown actions after a step, and the ways where it changed them."""
+    wish, n = NOTHING, counts.n[s, a]
+    meet(walk.met, walk.pairs, walk.options.n_actions, s)
+    meet(walk.met, walk.pairs, walk.options.n_actions, t)
+    new = seen(counts, s, a, t) == 1.0
+    if new and note(walk.ways.links, s, a, t):
+        wish = ROOM
+    if not known.mask[s, a] or news & PAIR:
+        put(walk.unknown, s, a, OUT if known.mask[s, a] else float(n))
+    doubled = n & (n - 1) == 0  # at 1, 2, 4, ... visits
+    if news & END or (known.rho_known[s] and (new or doubled or news & PAIR)):
+        mend(walk, counts, known, s, a, t, news)
+    return wish + GIVE_UP if walk.pairs[0] == known.pairs[0] else wish
+
+
+@rare
+def mend(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
+    """Mend the ways after a step that changed what s, or t, is worth or where it leads."""
+    if news & END:
+        for b in range(counts.n.shape[1]):
+            put(walk.unknown, t, b, OUT)
+        revise(walk.ways, counts, t, a, 0.0)
+    if known.rho_known[s]:
+        own = walk.detour[0] if walk.unknown.top[s, 1] > OUT else 0.0
+        revise(walk.ways, counts, s, a, own)
+
+
+@hot
+def meet(met: Any, pairs: Any, n_actions: Any, s: int) -> None:
+    """Count the pairs of a state when it is met first."""
+    if not met[s]:
+        met[s] = True
+        pairs[0] += n_actions[s]
 
 
 @dataclass(frozen=True)
 class Planned(Exploration):
-    """Algorithm 1 in open states; elsewhere the fastest known way to one (at most S plans)."""
+    """Algorithm 1 in open states; elsewhere the fastest known way to one."""
 
     gamma: Annotated[float, Within(0, 0.9999), "discount per step on the way"] = 0.95
     detour: Annotated[float, Within(0, 1), "worth of an unknown pair of a rho-known state"] = 0.5
 
     choose = staticmethod(choose)
     observe = staticmethod(observe)
-    plans = True
 
     def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Walk:
-        """Favourites of what was counted so far; no way is known."""
-        choices = new_choices(known.available, beta, rng)
-        tried = np.all((counts.n > 0) | ~known.available, axis=1)
-        way = np.full(len(counts.n), NONE)
-        return Walk(choices, favourites(choices, counts, known), tried, way)
+        """Unknown actions and ways in what was counted so far."""
+        options = new_options(known.available, beta)
+        unknown = known.available & ~known.mask
+        keys = np.where(counts.n > 0, counts.n, UNTRIED)
+        own = np.where(known.rho_known, self.detour * unknown.any(axis=1), 1.0)
+        ways = new_ways(counts, own, self.gamma)
+        met = counts.n.any(axis=1) | known.terminal | (ways.links.to != NONE)
+        return Walk(
+            options=options,
+            unknown=new_tournament(np.where(unknown, keys, OUT)),
+            ways=ways,
+            detour=np.array([self.detour]),
+            met=met,
+            pairs=np.array([options.n_actions[met].sum()]),
+        )
 
-    def plan(self, walk: Walk, counts: Counts, known: Known, prior: Any = None) -> bool:
-        """Find the way to open states or unknown pairs; False if neither can be reached."""
-        unknown = np.any(known.available & ~known.mask, axis=1)
-        open_ = ~known.rho_known
-        value = np.where(open_, 1.0, np.where(unknown, self.detour, 0.0))
-        walk.way[:] = np.where(unknown, HERE, NONE)
-        N = sparse.csr_array(transitions(counts).reshape(counts.n.size, -1))
-        soonest(N.indptr, N.indices, N.data, counts.n, open_, self.gamma, value, walk.way)
-        return bool((value > 0)[counts.n.any(axis=1)].any())
-
-
-@entry
-def soonest(
-    indptr: Any, indices: Any, N: Any, n: Any, goal: Any, gamma: float, value: Any, way: Any
-) -> None:
-    """Value iteration, in place, on value(s) = max_a gamma * sum_s' p_hat(s'|s,a) value(s').
-
-    It starts from what a state is worth itself and rises; it stops when no value rises by more than
-    a thousandth of itself, so not before the furthest state from which a goal can be reached.
-    """
-    S, A = n.shape
-    for sweep in range(100 * S + 1000):
-        rising = False
-        for k in range(S):
-            s = k if sweep % 2 == 0 else S - 1 - k
-            if goal[s]:
-                continue
-            for a in range(A):
-                pair = s * A + a
-                hits = 0.0
-                for j in range(indptr[pair], indptr[pair + 1]):
-                    hits += N[j] * value[indices[j]]
-                if hits > 0.0:
-                    new = gamma * hits / n[s, a]
-                    if new > value[s]:
-                        rising = rising or new > 1.001 * value[s]
-                        value[s] = new
-                        way[s] = a
-        if not rising:
-            return
+    def grow(self, walk: Walk) -> Walk:
+        """Make room for more transitions, if there is none."""
+        return walk._replace(ways=with_room(walk.ways))

@@ -3,7 +3,7 @@
 Both searches start from a random action. In a state that is not rho-known that action may be known
 already, and then it stays; of actions tried equally often the one known in fewer states is taken.
 In a rho-known state an action is scored by how often the same action is unknown where it leads, not
-by whether that state is not rho-known.
+by whether that state is not rho-known. A pair is known at m samples; one more is counted.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from gim.exploration.balanced import observe
-from gim.exploration.base import Choices, Exploration, new_choices
+from gim.exploration.base import Exploration, Options, at_random, new_options
 from gim.jit import hot
 from gim.model.counts import Counts, Known, seen
 from gim.sampling import pick
@@ -34,8 +34,8 @@ def score(counts: Any, known: Any, s: int, a: int) -> float:
 
 @hot
 def visits(counts: Any, known: Any, s: int, a: int) -> int:
-    """n(s,a), which is not counted on once the pair is known."""
-    return min(counts.n[s, a], known.m[0])
+    """n(s,a), which is not counted beyond m + 1."""
+    return min(counts.n[s, a], known.m[0] + 1)
 
 
 @hot
@@ -50,9 +50,9 @@ def rarer(known: Any, a: int, b: int) -> bool:
 @hot
 def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     """The published variant of Algorithm 1."""
-    u, beta = rng.random(), walk.beta[0]
-    if u < beta:
-        return pick(walk.actions, walk.n_actions, s, u / beta)
+    u = rng.random()
+    if u < walk.beta[0]:
+        return at_random(walk, s, u)
     best = pick(walk.actions, walk.n_actions, s, rng.random())
     for i in range(walk.n_actions[s]):
         a = walk.actions[s, i]
@@ -73,6 +73,6 @@ class Published(Exploration):
     choose = staticmethod(choose)
     observe = staticmethod(observe)
 
-    def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Choices:
+    def start(self, counts: Counts, known: Known, beta: float, rng: np.random.Generator) -> Options:
         """List the actions."""
-        return new_choices(known.available, beta, rng)
+        return new_options(known.available, beta)

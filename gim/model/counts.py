@@ -148,6 +148,12 @@ def count(counts: Any, s: int, a: int, r: float, t: int) -> bool:
     if counts.paid.size > 0:
         counts.paid[place] += r
         counts.paid2[place] += r * r
+    return crowded(counts)
+
+
+@hot
+def crowded(counts: Any) -> bool:
+    """Whether the hash table is as full as it may be."""
     return counts.keys.size > 0 and 2 * counts.taken[0] >= counts.keys.size
 
 

@@ -38,6 +38,7 @@ COLUMNS: dict[str, Any] = (
         "notes": "",
         "sample_complexity": 50.0,
         "sample_complexity_exact": True,
+        "probe_steps": math.nan,
         "peak_memory_mb": 100.0,
         "host": "nowhere",
     }
@@ -67,6 +68,7 @@ def varied(trial: Trial) -> dict[str, Any]:
         "final_score": 0.85 + 0.15 * share,
         "total_eps": 1 + share * trial.episodes,
         "sample_complexity": share * trial.episodes,
+        "probe_steps": 25.0 + round(share * trial.episodes) * 25.0,
         "seconds_total": 0.01 + 0.05 * share,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gim.agents.gim import GIM
-from gim.exploration.base import Exploration, explorations
+from gim.exploration.base import GIVE_UP, PLAN, ROOM, Exploration, explorations
 from gim.jit import plain
 from gim.mdp import TabularMDP
 from gim.memory import flatten
@@ -65,8 +65,14 @@ def _check_choices(walk: Exploration, world: TabularMDP, beta: float, seed: int)
         tell(counts, s, a, r, int(t))
         news = learn(known, counts, s, a, int(t), end == TERMINATED)
         before = _copy(counts, known)
-        observe(memory, counts, known, s, a, int(t), news)
+        wish = observe(memory, counts, known, s, a, int(t), news)
         assert _same(before, _copy(counts, known)), f"{walk} on {world}: observing changes counts"
+        assert wish in range(PLAN + ROOM + GIVE_UP + 1), (
+            f"{walk} on {world}: observe returns {wish!r}, not what it asks for (NOTHING, PLAN, "
+            "ROOM and GIVE_UP of gim.exploration.base, added up)"
+        )
+        if wish & ROOM:
+            memory = walk.grow(memory)
         s, h = int(t), h + 1
         if end == TERMINATED or h == world.horizon:
             s, h = int(draw(world.world, rng)), 0

@@ -69,7 +69,7 @@ def spec_under(setting: str, agent: str, task: str, m: int | None = None) -> str
     Example:
         >>> from gim.experiments.settings import FAIR
         >>> spec_under(FAIR, "RMax", "riverswim", m=100), spec_under(AUTHORS, "RMax", "riverswim")
-        ('rmax:m=100', 'rmax:m=50,r_max=1.0,plan_per=pair,planner=discounted')
+        ('rmax:m=100', 'rmax:m=50,r_max=1.0,plan_per=pair,planner=lookahead,surplus=1')
     """
     if agent in SAME:
         return SAME[agent]
@@ -78,7 +78,6 @@ def spec_under(setting: str, agent: str, task: str, m: int | None = None) -> str
         return "delayed_q_learning:m=5,epsilon1=0.1" + ",r_max=1.0" * authors
     if agent == GREEDY:
         made = GIM.authors(task) if authors else GIM.paper(completion=COMPLETION)
-        # The published code asks for m+1 visits, and so does GIM.authors.
-        return str(made if m is None else replace(made, m=m + authors))
+        return str(made if m is None else replace(made, m=m))
     rmax = RMax.authors(task) if authors else RMax()
     return str(rmax if m is None else replace(rmax, m=m))

@@ -1,0 +1,89 @@
+"""A tournament over the actions of each state: the largest key at hand, ties broken at random.
+
+A node keeps the largest key below it and how many leaves have it, so a uniform draw among the
+actions that attain the maximum is one descent, and a new key one climb: O(log A) each.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.jit import hot, rare
+
+OUT = -1.0  # the key of an action that must not be drawn; all others are 0 or more
+
+
+class Tournament(NamedTuple):
+    """A binary tree per state: the root is node 1, nodes 2i and 2i+1 stand below node i."""
+
+    top: NDArray[np.float64]  # [S, 2*width] the largest key at or below a node; leaf width + a
+    ties: NDArray[np.int32]  # [S, 2*width] how many leaves have it
+
+
+def new_tournament(keys: NDArray[np.float64]) -> Tournament:
+    """Hold the tournament of every state over its keys, [S, A]."""
+    S, A = keys.shape
+    width = max(2, 1 << (A - 1).bit_length())
+    tree = Tournament(np.full((S, 2 * width), OUT), np.ones((S, 2 * width), np.int32))
+    tree.top[:, width : width + A] = keys
+    first = width // 2  # of a level, from the leaves up
+    while first > 0:
+        below = tree.top[:, 2 * first : 4 * first].reshape(S, first, 2)
+        ties = tree.ties[:, 2 * first : 4 * first].reshape(S, first, 2)
+        best = below.max(axis=2)
+        tree.top[:, first : 2 * first] = best
+        tree.ties[:, first : 2 * first] = (ties * (below == best[:, :, None])).sum(axis=2)
+        first //= 2
+    return tree
+
+
+@hot
+def play(tree: Any, s: int, i: int) -> None:
+    """One match: what node i has from the two below it."""
+    left, right = tree.top[s, 2 * i], tree.top[s, 2 * i + 1]
+    ties = 0
+    if left >= right:
+        ties += tree.ties[s, 2 * i]
+    if right >= left:
+        ties += tree.ties[s, 2 * i + 1]
+    tree.top[s, i] = max(left, right)
+    tree.ties[s, i] = ties
+
+
+@hot
+def put(tree: Any, s: int, a: int, key: float) -> None:
+    """Give one action a new key."""
+    ahead = key > tree.top[s, 1]
+    i = tree.top.shape[1] // 2 + a
+    tree.top[s, i] = key
+    while i > 1:
+        i //= 2
+        if ahead:  # of all others: it wins every match
+            tree.top[s, i] = key
+            tree.ties[s, i] = 1
+        else:
+            play(tree, s, i)
+
+
+@rare
+def replay(tree: Any, s: int) -> None:
+    """All matches of a state, after its leaves have changed."""
+    for i in range(tree.top.shape[1] // 2 - 1, 0, -1):
+        play(tree, s, i)
+
+
+@hot
+def draw(tree: Any, s: int, u: float) -> int:
+    """One of the actions with the largest key, the number u in [0, 1) says which."""
+    k, best = int(u * tree.ties[s, 1]), tree.top[s, 1]
+    i, width = 1, tree.top.shape[1] // 2
+    while i < width:
+        i *= 2
+        here = tree.ties[s, i] if tree.top[s, i] == best else 0
+        if k >= here:
+            k -= here
+            i += 1
+    return i - width
