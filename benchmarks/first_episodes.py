@@ -3,9 +3,9 @@
     python -m benchmarks.first_episodes                       # 100 episodes, 10 seeds from 7000
     python -m benchmarks.first_episodes queues inventory --seeds 20
 
-Every world is played by the default learner and by its plain twin, `ucbvi:scale=none,growth=0.1`, from
-the same seeds. 0 is the random policy and 1 the optimum, both exact, so a score is the mean share of
-the way over all episodes from the first; gains are paired, with their standard errors.
+Every world is played by the default learner and by its plain twin, UCBVI with its bonus by rule,
+from the same seeds. 0 is the random policy and 1 the optimum, both exact, so a score is the mean
+share of the way over all episodes from the first; gains are paired, with their standard errors.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def main(arguments: list[str] | None = None) -> int:
         rows.append([word, *(f"{x:.3f}" for x in found.mean(axis=0)), f"{gain.mean():+.3f}"])
         rows[-1] += [f"{error:.3f}", f"{gain.min():+.3f}"]
         print(f"({word} done)", file=sys.stderr, flush=True)
-    print(table(rows, ["world", "plain twin", "analogist", "gain", "error", "least"]))
+    print(table(["world", "plain twin", "analogist", "gain", "error", "least"], rows))
     return 0
 
 

@@ -9,9 +9,8 @@ Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and 
 studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
 beyond the paper, `variables` that of worlds made of variables, `logs` that of policies learned from
 logs; their parts have names of their own. Scales are smoke (seconds), quick (a minute; a few for a
-study), paper (an hour for a study) and
-full (the study's 100,000 episodes; for the paper the same as paper). Finished trials are kept: the
-same command goes on where it stopped."""
+study), paper (an hour for a study) and full (the study's 100,000 episodes; else the same as paper).
+Finished trials are kept: the same command goes on where it stopped."""
 
 from __future__ import annotations
 
