@@ -132,14 +132,14 @@ def _payments_csr(by_next: Table, P: Table, terminal: Bools) -> Table:
 def expected_payments(by_next: Table, P: Table, S: int, A: int) -> Floats:
     """The expectation of rewards by next state, [S, A].
 
-    Sums run in the order of next states whatever the storage, so that both agree bit for bit.
+    Rows are summed as CSR whatever the storage, so that both agree bit for bit.
     """
     if sparse.issparse(P):
         paid = sparse.csr_array((P.data * by_next.data, P.indices, P.indptr), shape=P.shape)
         return np.asarray(paid.sum(axis=1)).reshape(S, A)
     r = np.empty((S, A))
-    for s in range(S):
-        r[s] = np.add.accumulate(P[s] * by_next[s], axis=1)[:, -1]
+    for s in range(S):  # a state at a time, to save memory
+        r[s] = np.asarray(sparse.csr_array(P[s] * by_next[s]).sum(axis=1)).ravel()
     return r
 
 

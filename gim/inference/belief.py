@@ -16,7 +16,7 @@ from scipy import sparse
 from gim.agent import TERMINATED, Mind, Task
 from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
-from gim.inference.prior import Floats, Prior, check_prior, no_prior
+from gim.inference.prior import Floats, Prior, check_form, check_prior, no_prior
 from gim.jit import hot
 from gim.limits import check_rewards
 from gim.memory import LARGE, VISITS, Limits
@@ -59,8 +59,8 @@ class Belief(NamedTuple):
     def fault(self) -> str:
         """What no run leaves behind; see `gim.memory`."""
         try:
-            if any(part.size for part in self.prior):
-                check_prior(self.prior, *self.counts.n.shape)
+            if self.prior.n0.size:
+                check_form(self.prior, *self.counts.n.shape)
         except ValueError as problem:
             return str(problem)
         return ""

@@ -114,6 +114,20 @@ def with_judges(prior: Prior, judges: Ints, held: sparse.csr_array) -> Prior:
 
 def check_prior(prior: Prior, S: int, A: int) -> None:
     """Refuse a prior that is none: shapes, signs, order, sums."""
+    check_form(prior, S, A)
+    pair = np.repeat(np.arange(S * A), np.diff(prior.first))
+    sums = np.bincount(pair, prior.q, S * A)
+    off = np.abs(sums - 1) * (prior.n0.ravel() > 0)
+    if (off > 1e-6).any():
+        s, a = divmod(int(off.argmax()), A)
+        raise ValueError(
+            f"the prior's q[{s}, {a}] sums to {sums[s * A + a]:.6g}, not 1: normalise it, or "
+            f"set n0[{s}, {a}] to 0"
+        )
+
+
+def check_form(prior: Prior, S: int, A: int) -> None:
+    """The same but for sums: the published code, `GIM(rows="clip")`, leaves rows that have none."""
     expected = {"q": (prior.next.size,), "next": (prior.next.size,), "first": (S * A + 1,)}
     expected["r_next"] = (prior.next.size if prior.r_next.size else 0,)
     expected |= dict.fromkeys(("held_q", "held_next"), (prior.held_next.size,))
@@ -142,12 +156,3 @@ def check_prior(prior: Prior, S: int, A: int) -> None:
             raise ValueError("the prior's next must rise within each pair, no state twice")
     if np.max(prior.judges, initial=0) >= S * A:
         raise ValueError(f"the prior's judges are not all pairs s*A + a below {S * A}")
-    pair = np.repeat(np.arange(S * A), np.diff(prior.first))
-    sums = np.bincount(pair, prior.q, S * A)
-    off = np.abs(sums - 1) * (prior.n0.ravel() > 0)
-    if (off > 1e-6).any():
-        s, a = divmod(int(off.argmax()), A)
-        raise ValueError(
-            f"the prior's q[{s}, {a}] sums to {sums[s * A + a]:.6g}, not 1: normalise it, or "
-            f"set n0[{s}, {a}] to 0"
-        )
