@@ -6,9 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from gim.agent import Agent, Task
-from gim.inference.transfer import same_variables
 from gim.loading import load
-from gim.model.learned import LearnedModel
+from gim.model.learned import LearnedModel, same_variables
 from gim.runs import Run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,6 @@ from gim import files
 from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
-from gim.inference.analogies import analogies, words_of
-from gim.inference.base import Frame
-from gim.inference.structure.rule import Rule
 from gim.interrupts import interrupts
 from gim.loop import EPISODE, STEPS, Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
@@ -115,7 +113,7 @@ class Run:
         """
         return best_policy(self.agent, self.memory, self.task, self.named_by)
 
-    def analogies(self) -> list[Rule]:
+    def analogies(self) -> list[Any]:
         """What was learned of the world, in words: what each action does, wherever it is taken.
 
         See `gim.Rule`. The list is empty if no rule explains held-out pairs better than means do.
@@ -134,12 +132,9 @@ class Run:
                 f"{kind} does not count transitions: there is nothing to find rules in"
             )
         task = self.task
-        made_of = (task.variables, task.action_variables)
-        return analogies(
-            belief.counts,
-            Frame(task.available, belief.terminal, (0.0, 1.0), (), *made_of),
-            words_of(*names_of(self.named_by), *made_of),
-        )
+        # By name: what a run plays does not depend on how it is told.
+        told = import_module("gim.inference.analogies")
+        return list(told.analogies_of(belief, task, *names_of(self.named_by)))
 
     @property
     def model(self) -> LearnedModel | None:

@@ -448,10 +448,9 @@ def test_reward_ranges_that_are_not_told_are_learned(name, low, high):
     ).finished  # seen or not, what is given holds
 
 
-def test_a_certificate_needs_bounds_that_are_known():
+def test_a_certificate_says_that_the_range_of_rewards_is_assumed():
     run = gim.run("analogist", Coin(), 20, horizon=5)
-    with pytest.raises(ValueError, match="does not know how large rewards can be"):
-        gim.certify(run)
+    assert any("rewards" in assumed for assumed in gim.certify(run).assumed)
 
 
 def test_what_was_seen_of_rewards():
@@ -476,6 +475,8 @@ def test_r_min_above_r_max_is_refused():
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", MODELLING)
 def test_models_are_valid_and_come_near_the_truth(name):
+    if agents.make(name).assumes_structure:
+        pytest.skip("this world has no structure to assume")
     mdp = eventful(1)
     run = gim.run(name, mdp, 2000, seed=1)
     met = run.model.visits >= 40

@@ -8,7 +8,7 @@ model is played, planned anew when more can be predicted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,8 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 class Factored:
     """R-MAX on a model in parts; an agent adds its parameters and `guesses`."""
+
+    assumes_structure: ClassVar[bool] = True
 
     m: int
     r_max: float | None

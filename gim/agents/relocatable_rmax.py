@@ -9,7 +9,7 @@ were made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from gim.agents.factors import variables_of
 from gim.inference.belief import Belief, new_belief, observe, with_room
 from gim.jit import hot
 from gim.mdp import TabularMDP
+from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.counts import Counts, transitions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
@@ -43,6 +44,10 @@ class Memory(NamedTuple):
     known: NDArray[np.bool_]  # [S, A] whether a pair was known at the last plan
     stale: NDArray[np.bool_]  # [1] whether more is known since
     policy: NDArray[np.int64]  # [H, S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"type": SAME, "n": VISITS, "m": SAME, "policy": actions(self.known)}
 
 
 @hot
@@ -70,6 +75,8 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 @dataclass(frozen=True)
 class RelocatableRMax(Agent, name="relocatable_rmax"):
     """R-MAX that is told which states behave alike; what they do is learned."""
+
+    assumes_structure: ClassVar[bool] = True
 
     m: Annotated[int, Within(1), "visits of a type and action that make them known"] = 10
     r_max: LargestReward = None

@@ -13,8 +13,10 @@ import numpy as np
 from scipy import sparse
 
 from gim import names as called
+from gim.agent import Task
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
+from gim.inference.belief import Belief
 from gim.inference.candidates import suited
 from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.structure.rule import Names, Rule
@@ -43,6 +45,15 @@ def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
     if not better(split, found.said, said):
         return []
     return split.fitted(found.candidate).rules(names)
+
+
+def analogies_of(
+    belief: Belief, task: Task, states: called.Names, actions: called.Names
+) -> list[Rule]:
+    """The rules in what an agent has counted, in the names of its world."""
+    made_of = (task.variables, task.action_variables)
+    frame = Frame(task.available, belief.terminal, (0.0, 1.0), (), *made_of)
+    return analogies(belief.counts, frame, words_of(states, actions, *made_of))
 
 
 def anything(split: CrossValidation) -> Answers:

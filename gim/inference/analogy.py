@@ -25,9 +25,10 @@ from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.prior import with_judges
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
-from gim.inference.transfer import RulesOf, same_variables
+from gim.inference.transfer import RulesOf
 from gim.inference.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
+from gim.model.learned import same_variables
 from gim.params import OneOf, Within
 from gim.registry import Registry
 

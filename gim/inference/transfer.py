@@ -8,8 +8,6 @@ the pairs of this world. It is judged like any candidate before it is trusted.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from gim.inference.candidates.base import Fitted
@@ -34,14 +32,6 @@ class RulesOf:
     def fit(self, data: Data) -> Fitted:
         """See `Candidate`."""
         return Explained(by_variables(relocated(counted(self.model), triples_of(data))))
-
-
-def same_variables(model: LearnedModel, world: Any) -> bool:
-    """Whether a model and a world (a task, or what a candidate is told) have the same variables."""
-    one, other = model.variables, getattr(world, "variables", None)
-    if one is None or other is None or world.available.shape[1] != model.A:
-        return False
-    return bool(one.names == other.names and one.ordinal == other.ordinal)
 
 
 def counted(model: LearnedModel) -> Triples:
