@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Mind, Task
 from gim.jit import hot
-from gim.memory import SAME, Limits
+from gim.memory import SAME, Limit, Limits
 from gim.planning import backward_induction
 
 
@@ -18,10 +18,11 @@ class Memory(NamedTuple):
     """The policy."""
 
     policy: NDArray[np.int64]  # [H, S]
+    actions: NDArray[np.int64]  # [1] how many there are
 
     def limits(self) -> Limits:
         """See `gim.memory`."""
-        return {"policy": SAME}
+        return {"policy": Limit(0, int(self.actions[0]) - 1), "actions": SAME}
 
 
 @hot
@@ -50,7 +51,7 @@ class Optimal(Agent):
                 "the optimal agent must know the world: give a TabularMDP, or an environment "
                 "that gim.from_gymnasium can read"
             )
-        return Memory(np.zeros((task.H, task.S), np.int64))
+        return Memory(np.zeros((task.H, task.S), np.int64), np.array([task.A]))
 
     def think(self, memory: Memory, mind: Mind) -> None:
         """Plan once, before the first step."""
