@@ -15,7 +15,7 @@ from gim.inference.structure.block import Block, Form
 from gim.inference.structure.blocks import SEARCHED, search
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.product import Product
-from gim.inference.structure.search import MARGIN, by_action
+from gim.inference.structure.search import MARGIN, Found, by_action
 from gim.inference.structure.triples import Ints, Triples
 
 SCREENED = 10_000  # triples by which divisors are compared
@@ -64,8 +64,11 @@ def by_numbers(triples: Triples, form: Numbering | None = None) -> Numbered:
 def read(triples: Triples) -> Numbering:
     """How states are numbered, by held-out pairs."""
     few, many = triples.thinned(SCREENED), triples.thinned(SEARCHED)
-    scores = {m: _screened(few, m) for m in divisors(triples.S)}
-    leading = sorted(scores, key=lambda m: -scores[m])[:FINALISTS]
+    tried = {m: _screened(few, coordinates(triples.S, m)) for m in (0, *divisors(triples.S))}
+    mixed = np.random.default_rng(0).permutation(triples.S)[:, None]
+    if not max(tried.values(), key=lambda each: each.score).beats(_screened(few, mixed)):
+        return Numbering(0, (tried[0].form,))  # no more order than in numbers that were drawn
+    leading = sorted(divisors(triples.S), key=lambda m: -tried[m].score)[:FINALISTS]
     found = {m: search(many.with_codes(coordinates(triples.S, m))) for m in (0, *leading)}
     best = max(leading, key=lambda m: found[m][1].sum(), default=0)
     gain = found[best][1] - found[0][1]
@@ -73,8 +76,8 @@ def read(triples: Triples) -> Numbering:
     return Numbering(columns, found[columns][0])
 
 
-def _screened(triples: Triples, columns: int) -> float:
-    """Held-out likelihood of moves of the whole state, by action alone."""
-    seen = triples.with_codes(coordinates(triples.S, columns))
+def _screened(triples: Triples, codes: Ints) -> Found:
+    """Moves of the whole state, by action alone."""
+    seen = triples.with_codes(codes)
     data = Explained(seen, Move(tuple(range(seen.k))))
-    return by_action(data, Form(data.move)).score
+    return by_action(data, Form(data.move))

@@ -192,7 +192,9 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
         if best is before:
             break
         free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
-    data, found = best = _found(triples, variables, best)
+    if triples.given:  # coordinates that were read off numbers are no place for subtleties
+        best = _found(triples, variables, best)
+    data, found = best
     others = [evaluated(data, found.form._replace(most=most), found.shares) for most in MOSTS]
     best_most = max([found, *others], key=lambda each: each.score).form.most
     return data, evaluated(data, Form(data.move, most=best_most))

@@ -68,6 +68,7 @@ class Triples:
         )
         codes = None if codes is None or np.size(codes) == 0 else codes
         action_codes = None if action_codes is None or np.size(action_codes) == 0 else action_codes
+        self.given = True  # what states are made of, by the user, or nobody
         self.named = codes is not None  # whether anything is known of what states are made of
         numbered = np.arange(self.S)[:, None] if codes is None else codes
         self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
@@ -156,8 +157,8 @@ class Triples:
         return self.without(np.broadcast_to(drop, self.n.shape))
 
     def with_codes(self, codes: ArrayLike, ordinal: ArrayLike | None = None) -> Triples:
-        """The same counts, with other variables."""
-        return Triples(
+        """The same counts, with variables that nobody gave."""
+        other = Triples(
             self.indptr,
             self.indices,
             self.counts,
@@ -170,6 +171,8 @@ class Triples:
             self.R2,
             self.terminal,
         )
+        other.given = False
+        return other
 
     def states_by(self, variables: tuple[int, ...]) -> Ints:
         """The group [S] of each state: states that share these variables are together."""
