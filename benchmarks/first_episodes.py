@@ -58,7 +58,7 @@ def main(arguments: list[str] | None = None) -> int:
         error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else float("nan")
         rows.append([word, *(f"{x:.3f}" for x in found.mean(axis=0)), f"{gain.mean():+.3f}"])
         rows[-1] += [f"{error:.3f}", f"{gain.min():+.3f}"]
-        print(f"({word} done)", file=sys.stderr, flush=True)
+        print(*rows[-1], file=sys.stderr, flush=True)
     print(table(["world", "plain twin", "analogist", "gain", "error", "least"], rows))
     return 0
 
