@@ -36,6 +36,7 @@ from gim.inference.belief import (
     with_room,
 )
 from gim.jit import hot
+from gim.memory import Limit, Limits, actions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE, LargestReward, LeastReward, reward_range
 from gim.params import Within
@@ -61,6 +62,18 @@ class Memory(NamedTuple):
     pending: NDArray[np.int64]  # [1] the pair s*A + a to be tried, or NONE
     stale: NDArray[np.bool_]  # [1] whether the plan is
     policy: NDArray[np.int64]  # [H, S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        S, A, m = self.to.shape
+        states = Limit(0, S - 1)
+        return {
+            "n": Limit(0, m),
+            "to": states,
+            "model_to": states,
+            "pending": Limit(NONE, S * A - 1),
+            "policy": actions(self.q),
+        }
 
 
 @hot
