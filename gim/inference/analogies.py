@@ -24,7 +24,6 @@ from gim.model.counts import Counts
 from gim.variables import Variables
 
 PLAIN = "means"  # the family of candidates that rules must be better than
-
 MATTERS = 0.02  # squared error of a distribution by which rules must be better
 
 
@@ -57,9 +56,9 @@ def analogies_of(
 
 
 def anything(split: CrossValidation) -> Answers:
-    """What is said of pairs by one who knows nothing."""
+    """What is said of pairs by one who knows nothing; whole rows, S numbers each, are left out."""
     S, K = split.data.S, split.pairs.size
-    rows = sparse.csr_array(np.full((split.judges.size, S), 1 / S))
+    rows = sparse.csr_array((split.judges.size, S))
     return Answers(np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64), rows)
 
 
@@ -82,7 +81,7 @@ def words_of(
         [actions[a] for a in range(len(actions))],
         () if action_variables is None else action_variables.names,
         levels,
-        None if states.labels is None else states.labels,
+        states.labels,
         [_unit(values) for values in levels],
     )
 
