@@ -157,7 +157,7 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
     """What `gim.Analogy` would infer from such samples, and how far that holds."""
     rng = np.random.default_rng(args.seed)
     counts = sample(mdp, rng, args.m, args.rho).counts
-    prior = Analogy()(counts, Frame(mdp.available, mdp.terminal, mdp.reward_range), rng)
+    prior = Analogy()(counts, _frame(mdp), rng)
     facts = facts_of(belief_of(counts, mdp.terminal, prior), task_of(mdp), mdp.reward_range)
     found = certified(facts, SHARE, "credible", rng)
     true, best = found.against(mdp), abs(mdp.optimal_return()) or 1.0
@@ -182,9 +182,14 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
 def _told(mdp: TabularMDP, args: argparse.Namespace) -> list[Rule]:
     """What such samples say in words."""
     counts = sample(mdp, np.random.default_rng(args.seed), args.m, args.rho).counts
+    names = words_of(*names_of(mdp), mdp.variables, mdp.action_variables)
+    return analogies(counts, _frame(mdp), names)
+
+
+def _frame(mdp: TabularMDP) -> Frame:
+    """What an inference is told of a world besides counts."""
     made_of = (mdp.variables, mdp.action_variables)
-    frame = Frame(mdp.available, mdp.terminal, mdp.reward_range, (), *made_of)
-    return analogies(counts, frame, words_of(*names_of(mdp), *made_of))
+    return Frame(mdp.available, mdp.terminal, mdp.reward_range, (), *made_of)
 
 
 def _verdict(mdp: TabularMDP, found: Rehearsal) -> str:
