@@ -69,7 +69,7 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
     free: SimpleQueue[Scratch] = SimpleQueue()
     for scratch in copies:
         free.put(scratch)
-    reach = Reach(ROOT, args.out / "reach")
+    reach = Reach(ROOT, args.out / "reach", args.slow)
     stale = reach.stale(args.tests or sorted((ROOT / "tests").glob("test_*.py")))
 
     def trace(file: Path) -> None:
@@ -124,6 +124,7 @@ def _options() -> argparse.ArgumentParser:
     add("--only", action="append", metavar="ROOM", help=f"one of {', '.join(ROOMS)}, or a file")
     add("--tests", action="append", type=_file, metavar="FILE", help="use these tests only")
     add("--budget", type=float, default=300, metavar="SECONDS", help="of tests a mutant (300)")
+    add("--slow", type=float, default=20, metavar="SECONDS", help="leave out slower tests (20)")
     add("--jobs", type=int, default=1, metavar="N", help="mutants at a time (1)")
     add("--again", action="store_true", help="run those again that were not killed")
     add("--show", metavar="ID", help="print a mutant as a diff, and run nothing")
