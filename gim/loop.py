@@ -35,7 +35,8 @@ class Clock(NamedTuple):
 
 def new_clock() -> Clock:
     """A clock before the first episode."""
-    return Clock(*(np.zeros(1, np.int64) for _ in range(4)), np.zeros(1))
+    episode, h, s, steps = (np.zeros(1, np.int64) for _ in range(4))
+    return Clock(episode, h, s, steps, np.zeros(1))
 
 
 class Order(NamedTuple):
