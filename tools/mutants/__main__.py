@@ -84,6 +84,9 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
     pool = ThreadPoolExecutor(args.jobs)
     try:
         list(pool.map(trace, stale))
+        files = sorted({test.name.split("::")[0] for test in reach.tests})
+        for scratch in copies:
+            scratch.warm_up(files)
         running = {pool.submit(one, mutant): mutant for mutant in todo}
         for done in as_completed(running):
             yield running[done], done.result()
@@ -109,8 +112,11 @@ def judge(mutant: Mutant, tests: Sequence[Test], scratch: Scratch, budget: float
     spent = list(accumulate(test.seconds for test in tests))
     chosen = tests[: max(1, bisect(spent, budget))]
     limit = EXTRA + FACTOR * spent[len(chosen) - 1]
-    with scratch.mutated(mutant):
-        outcome = scratch.pytest([test.name for test in chosen], limit)
+    names = [test.name for test in chosen]
+    outcome = scratch.warm(mutant, names, limit)
+    if outcome.status == SURVIVED:  # a fresh start has the last word
+        with scratch.mutated(mutant):
+            outcome = scratch.pytest(names, limit)
     if outcome.status == SURVIVED:
         return outcome._replace(test=f"{len(chosen)} of {len(tests)} tests pass")
     return outcome
