@@ -47,7 +47,8 @@ LEVELS = [
     ["run"],
     [SELF, "plot"],
     ["experiments"],
-    ["testing", "cli"],
+    ["testing"],
+    ["cli"],
     ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
