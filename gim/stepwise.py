@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent
+from gim.frames import Frame, opened
 from gim.loop import (
     EPISODE,
     NO_ACTION,
@@ -33,9 +34,7 @@ from gim.spaces import numbering_of
 OVER, WOKEN = -1, -1  # what `converse` yields besides actions
 
 
-def converse(
-    memory: Any, clock: Any, returns: Any, news: Any, paid: Any, agent_rng: Any
-) -> Iterator[int]:
+def converse(frames: Any, news: Any, paid: Any, agent_rng: Any) -> Iterator[int]:
     """The agent's side of a run that is stepped through: learn from one step, act for the next.
 
     A generator for the reason that `interact` is one. It yields an action, from 0 on, and goes on
@@ -44,12 +43,13 @@ def converse(
     and NO_ACTION for an action out of range (left there, too). A negative state ends it.
 
     Args:
-        memory, clock, returns: as in `interact`.
+        frames: a `Frame` each of the agent's memory, the run's clock and its returns.
         news: [3] next state; end, or what is left for the caller; the number of actions.
         paid: [1] reward.
         agent_rng: the agent's stream.
     """
     while news[0] >= 0:
+        memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
         h, s = clock.now[1], clock.now[2]
         a = act(memory, s, h, agent_rng)
         news[1] = a
@@ -57,6 +57,8 @@ def converse(
         t, end, r = news[0], news[1], paid[0]
         if t < 0:
             break
+        # Read anew, so that they need not be kept over a pause:
+        memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
         clock.total[0] += r
         wake = learn(memory, s, h, a, r, t, end, agent_rng)
         clock.now[3] += 1
@@ -140,8 +142,8 @@ class Stepwise(Driver):
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         self._news[0], self._news[2] = 0, self.actions.n
-        rng = self.random.agent
-        return self.play(memory, clock, returns, self._news, self._paid, rng)
+        self._frames = (Frame(memory), Frame(clock), Frame(returns))
+        return self.play(self._frames, self._news, self._paid, self.random.agent)
 
     def _stop(self) -> None:
         self._news[0] = -1
