@@ -91,7 +91,7 @@ def below(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
 
 def counted(what: str, holds: bool, numbers: str) -> Part:
     """A part that is counted or computed and has no chance in it."""
-    return Part(what, bool(holds), numbers)
+    return Part(what, holds, numbers)
 
 
 def between(difference: Estimate, digits: int = 3) -> str:

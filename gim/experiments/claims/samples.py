@@ -59,9 +59,14 @@ class SavesSamples(Claim):
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """See `Claim`."""
         runs = self.runs(results, setting)
-        names = (RMAX, ALL_KNOWN)
         return [
-            greater(panel, *(runs(panel, agent, MEASURE) for agent in names), names, 0)
+            greater(
+                panel,
+                runs(panel, RMAX, MEASURE),
+                runs(panel, ALL_KNOWN, MEASURE),
+                (RMAX, ALL_KNOWN),
+                0,
+            )
             for panel in runs.panels
         ]
 

@@ -189,7 +189,7 @@ class PlansOnce(Claim):
                 plans = runs(panel, GREEDY, "plans")[done]
                 if plans.size:
                     numbers = f"{plans.min():.0f} to {plans.max():.0f} plans in {plans.size} runs"
-                    parts.append(counted(panel, (plans == 1).all(), numbers))
+                    parts.append(counted(panel, bool((plans == 1).all()), numbers))
                 else:
                     parts.append(Part(panel, None, "no run finished exploring"))
         return parts
@@ -213,7 +213,7 @@ class PlansOfRmax(Claim):
                 parts.append(Part(panel, None, "not all runs are there"))
                 continue
             numbers = f"{plans.min():.0f} to {plans.max():.0f} plans, {S.mean():.0f} states"
-            parts.append(counted(panel, ((plans >= 2) & (plans <= S + 1)).all(), numbers))
+            parts.append(counted(panel, bool(((plans >= 2) & (plans <= S + 1)).all()), numbers))
         return parts
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gim.agents.gim import GIM
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
@@ -14,7 +16,7 @@ from gim.experiments.tables import finished_table, means_table
 
 LETTER = "to the letter"
 LOW = "als(rank=2,ridge=0.03)"  # rank 10 with 10 actions or fewer is no bound on the rank
-READINGS = {
+READINGS: dict[str, dict[str, Any]] = {
     LETTER: {"completion": settings.COMPLETION},
     "seen rewards": {"completion": settings.COMPLETION, "reward_data": "visited"},
     "strict": {"completion": settings.COMPLETION, "strict": True},
