@@ -8,9 +8,9 @@
     python docs/refresh.py results/scoreboard
 
 The first kind of folder rewrites the tables and the ledger of docs/reproduction.md, the costs of
-docs/theory.md and the short ledger of the README; the second the results of docs/study.md; the third
-docs/scoreboard.md. A folder may hold all of them. With a number after the folder the first so many
-runs alone are taken, and the pages say so: for a folder in which no more have ended yet.
+docs/theory.md and the short ledger of the README; the second the results of docs/study.md; the
+third docs/scoreboard.md. A folder may hold all of them. With a number after the folder the first so
+many runs alone are taken, and the pages say so: for a folder in which no more have ended yet.
 """
 
 from __future__ import annotations

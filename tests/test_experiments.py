@@ -195,7 +195,7 @@ def test_a_claim_that_holds_on_nothing_is_found():
     class Rash(Stated, Claim):
         def check(self, results, setting):
             runs = self.runs(results, setting)
-            mean = runs.means("rank 2", "GIM", "score").mean()
+            mean = runs.sweep("rank 2", "GIM", "score").mean()
             return [Part("high", not mean < 0.5, f"{mean:.3f}")]
 
     with pytest.raises(AssertionError, match="holds although nothing was run"):

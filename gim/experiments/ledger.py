@@ -58,15 +58,20 @@ def verdict(parts: Sequence[Part]) -> str:
 
 
 def summary(parts: Sequence[Part]) -> str:
-    """How many parts hold, and, if some do and some do not, which; and how many are undecided."""
+    """How many parts hold and how many are undecided; if some do and some do not, which."""
     if len(parts) == 1:
         return parts[0].numbers
     holding = [part.what for part in parts if part.holds]
-    text = f"{len(holding)} of {len(parts)}"
-    if 0 < len(holding) < len(parts):
-        text += f": {_listed(holding)}"
+    others = [part.what for part in parts if not part.holds]
     undecided = sum(part.holds is None for part in parts)
-    return f"{text}; {undecided} undecided" if undecided else text
+    text = f"{len(holding)} of {len(parts)}"
+    if undecided:
+        text += f", {undecided} undecided"
+    if not holding or not others:
+        return text
+    if len(others) < len(holding):
+        return f"{text}: all but {_listed(others)}"
+    return f"{text}: {_listed(holding)}"
 
 
 def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
@@ -77,7 +82,7 @@ def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
 
 def _listed(names: Sequence[str]) -> str:
     more = len(names) - NAMED
-    text = ", ".join(names[:NAMED])
+    text = "; ".join(names[:NAMED])
     return f"{text} and {more} more" if more > 0 else text
 
 

@@ -90,19 +90,24 @@ class RelatedRho(Claim):
     statement = "The more the dynamics are related, the smaller ρ can be."
     source = "Section 5.3"
     rule = (
-        "What GIM's last policy loses against that of ρ = 1 is smaller at rank 2 than at rank 10."
+        "What GIM's last policy loses against that of the largest ρ with which all runs finished "
+        "is smaller at rank 2 than at rank 10."
     )
     needs = ("rho_beta",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """See `Claim`."""
         runs = self.runs(results, setting)
-        lost = {panel: _lost(runs, panel) for panel in (UNRELATED, RELATED)}
+        finals = {panel: _finals(runs, panel) for panel in (UNRELATED, RELATED)}
+        done = [x for x in finals[RELATED] if all(np.isfinite(f[x]).all() for f in finals.values())]
+        if len(done) < 2:
+            return [Part("ρ", None, "with hardly any ρ all runs finished")]
+        *smaller, most = sorted(done)
         parts = []
-        for x in [x for x in lost[RELATED] if x < 1]:
-            both = lost[UNRELATED][x], lost[RELATED][x]
+        for x in smaller:
+            lost = [found[most] - found[x] for found in finals.values()]
             names = f"loss at {UNRELATED}", f"at {RELATED}"
-            parts.append(greater(f"ρ = {x:g}", *both, names))
+            parts.append(greater(f"ρ = {x:g} instead of {most:g}", lost[0], lost[1], names))
         return parts
 
 
@@ -110,8 +115,7 @@ def _walk(setting: str) -> str:
     return PUBLISHED if setting == AUTHORS else CURIOUS
 
 
-def _lost(runs: Selection, panel: str) -> dict[float, Floats]:
-    """The loss at each rho, [runs]."""
+def _finals(runs: Selection, panel: str) -> dict[float, Floats]:
+    """The value of the last policy at each rho, [runs]."""
     cells = runs.at(panel, sweep_rho_beta.name(BETA))
-    whole = runs.of(cells[-1], "final_score")
-    return {cell.x: whole - runs.of(cell, "final_score") for cell in cells}
+    return {cell.x: runs.of(cell, "final_score") for cell in cells}
