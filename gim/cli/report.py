@@ -36,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
         results = Store(folder).results()
         if not len(results):
             raise ValueError(f"{folder} holds no trials: give a folder that --out has filled")
-        found = study_findings(results, shlex.join(["gim", "report", str(folder)]))
+        found = study_findings(results, shlex.join(["gim", "report", str(folder)]), folder)
     path = write_report(found, folder)
     if found.entries:
         print(ledger_lines(found.entries) + "\n")

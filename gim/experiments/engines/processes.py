@@ -86,8 +86,8 @@ class Pool:
         """
         with self.change:
             while self.left and not self.ended.is_set():
-                others = sorted(self.left, key=lambda each: -len(self.left[each]))
-                for each in [task] * (task in self.left) + others:
+                tasks = sorted(self.left, key=lambda each: (each != task, -len(self.left[each])))
+                for each in tasks:
                     for i in self.left[each]:
                         if self.kinds[i] in self.compiled:
                             return self._taken(i)
