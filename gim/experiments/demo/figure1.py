@@ -23,7 +23,7 @@ AGENTS = {  # what the legend says: the setting, and the agent under it
 class DemoFigure1(Demo, name="demo_fig1"):
     """The paper's Figure 1, in short."""
 
-    place = 0.4
+    place = 90.4
     title = "Where it began: the paper's Figure 1, in short"
     heading = "The paper, and what we find"
     statement = (

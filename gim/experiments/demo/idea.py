@@ -13,7 +13,7 @@ from gim.experiments.demo.settings import GRID, Demo, after_a_little, earned
 class DemoIdea(Demo):
     """The idea, in a picture: what was met, what it concludes, what it can plan."""
 
-    place = 0.1
+    place = 90.1
     title = "The idea: learn by analogy"
     heading = "In three sentences"
     statement = (

@@ -21,7 +21,7 @@ from gim.experiments.demo.settings import (
 class DemoWords(Demo):
     """What was learned, in words and pictures."""
 
-    place = 0.3
+    place = 90.3
     title = "What it learned, in words"
     heading = "Ask it yourself"
     statement = (

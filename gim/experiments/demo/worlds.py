@@ -21,7 +21,7 @@ WAY = "share of the way from the random policy (0) to the exact optimum (1)"
 class DemoWorlds(Demo):
     """The default learner beside plain ones, on worlds that people know."""
 
-    place = 0.2
+    place = 90.2
     title = "Few episodes are enough"
     heading = "The learners"
     statement = (
