@@ -21,6 +21,7 @@ LEVELS = [
     ["frames", "inner", "limits"],
     [
         "arguments",
+        "colour",
         "columns",
         "files",
         "interrupts",
@@ -32,7 +33,7 @@ LEVELS = [
     ],
     ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
     ["sparse_tables", "terminal"],
-    ["tables"],
+    ["progress", "tables"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
     ["spaces"],
     ["mdp"],
