@@ -105,7 +105,7 @@ def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
 
 
 def test_a_few_unlucky_rewards_do_not_close_a_pair_for_ever():
-    """Noise as large as the prize: a bonus that what is inferred makes small ends at .76 and .85."""
+    """Noise as large as the prize: a bonus that shrinks with what is inferred ends at .76, .85."""
     for seed in (5100, 5106):
         mdp = gim.make("noisy_arms", S=4, A=12, seed=seed)
         returns = gim.run("analogist", mdp, episodes=600, seed=seed).returns
