@@ -18,7 +18,7 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["frames", "inner", "limits"],
+    ["frames", "inner", "limits", "replacing"],
     [
         "arguments",
         "colour",
@@ -60,6 +60,7 @@ FOR_TYPES_ALONE = {
     ("gim.experiments.result", "gim.experiments.trial"),
     ("gim.experiments.running", "gim.experiments.trial"),
     ("gim.gymnasium_env", "gim.mdp"),
+    ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),
 }
 
