@@ -18,6 +18,7 @@ import argparse
 import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -76,7 +77,7 @@ COLUMNS = {
 def measured(word: str, episodes: int, seed: int) -> dict[str, float]:
     """One run, certified; a world that is drawn is drawn anew."""
     try:
-        world = gim.make(word, seed=seed)
+        world: Any = gim.make(word, seed=seed)
     except ValueError:  # it has no seed, or is Gymnasium's
         world = world_of(word)
     mdp = world if isinstance(world, gim.TabularMDP) else gim.from_gymnasium(world)
