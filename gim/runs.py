@@ -229,9 +229,10 @@ class Run:
         return wake
 
     def _think(self) -> None:
-        clock = self.clock
-        over = clock.h[0] == 0 and clock.steps[0] > 0
-        self.mind.episode = int(clock.episode[0]) - over  # that of the last step
+        episode = self.clock.episode.item()
+        if self.clock.h.item() == 0 and self.steps > 0:
+            episode -= 1  # that of the last step
+        self.mind.episode = episode
         seconds = self.mind.seconds
         before, counted = time.perf_counter(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)

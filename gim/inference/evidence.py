@@ -107,7 +107,7 @@ def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
 
 def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> Any:
     """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser."""
-    if not sparse.issparse(N) and is_crowded(N, prior.q.size + int(np.count_nonzero(N))):
+    if not sparse.issparse(N) and is_crowded(N, prior.q.size):
         total = N * keep[:, :, None]
         add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
         return total
