@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GROW, THINK, Agent
+from gim.frames import Frame, opened
 from gim.jit import bind, checked
 from gim.mdp import TabularMDP
 from gim.sampling import CUT, GO_ON, begin, exists, step
@@ -81,26 +82,26 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 NO_ACTION = -(1 << 62)  # what both loops yield for an action that the state does not have
 
 
-def interact(
-    world: Any, memory: Any, clock: Any, returns: Any, world_rng: Any, agent_rng: Any, order: Any
-) -> Iterator[int]:
+def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterator[int]:
     """Play until the agent wakes, the steps ordered are played or the last episode is over.
 
     A generator: each `next` plays on. To enter a compiled function, its arguments must be taken
     apart, which costs 20 microseconds here (most of it for the random streams); to resume costs 1.
-    An order of less than 0 steps ends it; compiled, it would else never let go of its arguments.
+    What it works on is read from its frames whenever it resumes. An order of less than 0 steps
+    ends it; compiled, it would else never let go of its arguments.
 
     An action that the state does not have is not played: it is left in `order`, and NO_ACTION
     yielded. Its row has no successor, so that this costs two comparisons a step.
 
     Args:
-        world: `gim.sampling.AliasTables`.
-        memory, clock: those of the agent and of the run.
-        returns: [episodes].
+        frames: a `Frame` each of the world (`gim.sampling.AliasTables`), the agent's memory, the
+            run's clock and its returns [episodes].
         world_rng, agent_rng: their streams.
         order: `Order`.
     """
     while order.steps[0] >= 0:
+        world, memory = opened(frames[0]), opened(frames[1])
+        clock, returns = opened(frames[2]), opened(frames[3])
         episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
         last = steps + order.steps[0]
@@ -145,6 +146,7 @@ class Driver:
 
     _on: tuple[Any, ...] = (None, None, None)  # what is being played on
     _playing: Iterator[int] = iter(())
+    _frames: tuple[Frame, ...]  # what it reads, kept as long as it plays
 
     def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
         self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
@@ -172,7 +174,7 @@ class Driver:
         self._stop()
         for _ in self._playing:
             pass
-        self._on, self._playing = (None, None, None), iter(())
+        self._on, self._playing, self._frames = (None, None, None), iter(()), ()
 
     def _outside(self, clock: Clock) -> ValueError:
         """What to raise after an IndexError; a compiled generator must not be entered again."""
@@ -211,9 +213,8 @@ class Compiled(Driver):
         return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        random = self.random
-        world = (self.world, memory, clock, returns)
-        return self.play(*world, random.world, random.agent, self._order)
+        self._frames = (Frame(self.world), Frame(memory), Frame(clock), Frame(returns))
+        return self.play(self._frames, self.random.world, self.random.agent, self._order)
 
     def _stop(self) -> None:
         self._order.steps[0] = -1

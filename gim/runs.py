@@ -219,9 +219,9 @@ class Run:
 
     def _advance(self, budget: int) -> int:
         """One slice: play, then do what the agent asks for."""
-        before = time.perf_counter()
+        before = time.thread_time()
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
-        self.mind.seconds["interacting"] += time.perf_counter() - before
+        self.mind.seconds["interacting"] += time.thread_time() - before
         if wake & GROW:
             self.memory = self.agent.grow(self.memory)
         if wake & THINK:
@@ -234,12 +234,12 @@ class Run:
             episode -= 1  # that of the last step
         self.mind.episode = episode
         seconds = self.mind.seconds
-        before, counted = time.perf_counter(), sum(seconds.values())
+        before, counted = time.thread_time(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)
         if memory is not None:
             self.memory = memory
         named = sum(seconds.values()) - counted
-        seconds["thinking"] += max(0.0, time.perf_counter() - before - named)
+        seconds["thinking"] += max(0.0, time.thread_time() - before - named)
 
     def _report(self, seconds: float) -> Report:
         done = self.returns

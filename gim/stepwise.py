@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent
+from gim.frames import Frame, opened
 from gim.loop import NO_ACTION, Clock, Driver, Streams, act, learn, no_action, wish
 from gim.sampling import CUT, GO_ON, TERMINATED
 from gim.spaces import numbering_of
@@ -36,9 +37,7 @@ def no_news() -> News:
     return News(t, end, np.zeros(1), action, wish)
 
 
-def converse(
-    memory: Any, clock: Any, returns: Any, news: Any, A: int, agent_rng: Any
-) -> Iterator[int]:
+def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
     """The agent's side of a run that is stepped through: learn from one step, act for the next.
 
     A generator for the reason that `interact` is one. It yields an action, from 0 on, and goes on
@@ -47,12 +46,13 @@ def converse(
     or chosen is left in `news`. A negative state ends it.
 
     Args:
-        memory, clock, returns: as in `interact`.
+        frames: a `Frame` each of the agent's memory, the run's clock and its returns.
         news: `News`.
         A: the number of actions.
         agent_rng: the agent's stream.
     """
     while news.t[0] >= 0:
+        memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
         h, s = clock.h[0], clock.s[0]
         a = act(memory, s, h, agent_rng)
         news.action[0] = a
@@ -60,6 +60,8 @@ def converse(
         t, end, r = news.t[0], news.end[0], news.r[0]
         if t < 0:
             break
+        # Read anew, so that they need not be kept over a pause:
+        memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
         clock.total[0] += r
         wake = learn(memory, s, h, a, r, t, end, agent_rng)
         clock.steps[0] += 1
@@ -145,7 +147,8 @@ class Stepwise(Driver):
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         self._news.t[0] = 0
-        return self.play(memory, clock, returns, self._news, self.actions.n, self.random.agent)
+        self._frames = (Frame(memory), Frame(clock), Frame(returns))
+        return self.play(self._frames, self._news, self.actions.n, self.random.agent)
 
     def _stop(self) -> None:
         self._news.t[0] = -1

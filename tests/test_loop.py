@@ -477,8 +477,9 @@ def test_the_stepwise_loop_lets_go_of_its_memory():
     for _ in range(10):
         run.pause_at(run.steps + 5)
     assert (sys.getrefcount(q), sys.getrefcount(now)) == held
+    framed = sys.getrefcount(run.memory)
     run._driver._leave()
-    assert sys.getrefcount(q) < held[0]
+    assert sys.getrefcount(run.memory) < framed
     del run
     gc.collect()
     assert sys.getrefcount(q) == 2  # this name, and the argument
