@@ -8,9 +8,9 @@
     python docs/refresh.py results/scoreboard
 
 The first kind of folder rewrites the tables and the ledger of docs/reproduction.md, the costs of
-docs/theory.md and the short ledger of the README; the second the results of docs/study.md; the
-third docs/scoreboard.md. A folder may hold all of them. With a number after the folder the first so
-many runs alone are taken, and the pages say so: for a folder in which no more have ended yet.
+docs/theory.md; the second the results of docs/study.md; the third docs/scoreboard.md. A folder may
+hold all of them. With a number after the folder the first so many runs alone are taken, and the
+pages say so: for a folder in which no more have ended yet.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def main() -> None:
 
 
 def refresh_reproduction(found: Findings, runs: int | None) -> None:
-    """Figure 1's tables and the ledger, in docs/reproduction.md and the README."""
+    """Figure 1's tables and the ledger, in docs/reproduction.md."""
     figure1 = next(artefact for artefact in found.artefacts if artefact.key == "fig1")
     many = found.made["fig1"].runs
     lines = [FIRST, ""]
@@ -65,7 +65,6 @@ def refresh_reproduction(found: Findings, runs: int | None) -> None:
     page = ROOT / "docs" / "reproduction.md"
     text = page.read_text().split(FIRST)[0]
     page.write_text(text + "\n".join(lines) + "\n" + ledger_markdown(found.entries).strip() + "\n")
-    between(ROOT / "README.md", "ledger", ledger_markdown(found.entries, in_full=False).strip())
 
 
 def theorem_1(folder: Path, runs: int | None) -> str:
