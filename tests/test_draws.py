@@ -54,6 +54,19 @@ def test_two_tables_are_joined():
         assert np.array_equal(says[here], q[i][next[here]])
 
 
+@pytest.mark.parametrize("few", ["visits", "predictions"])
+def test_few_numbers_in_a_large_world_are_joined(few):
+    """The states may be numbered higher than there are numbers."""
+    row = sparse.csr_array(([1.0, 2.0], ([0, 1], [90, 99])), shape=(2, 100))
+    tables = [row, sparse.csr_array((2, 100))]
+    mine, told = tables if few == "visits" else tables[::-1]
+    first, next, n, says = join(*parts_of(mine), *parts_of(told))
+    assert first.tolist() == [0, 1, 2]
+    assert next.tolist() == [90, 99]
+    assert (n if few == "visits" else says).tolist() == [1.0, 2.0]
+    assert not (says if few == "visits" else n).any()
+
+
 @pytest.mark.parametrize("S", [4, REST + 5])
 @pytest.mark.parametrize("by_next", [False, True])
 @pytest.mark.parametrize("discount", [1.0, 0.8])

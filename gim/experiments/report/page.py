@@ -33,8 +33,9 @@ def page(findings: Findings) -> str:
     }
     sections = [_artefact(each, findings) for each in findings.artefacts]
     body = "\n".join([_head(findings), _ledger(findings), *sections])
-    # "</" would end the script that carries the data.
-    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False).replace("</", "<\\/")
+    # "</script" would end the script that carries the data, "<!--<script" would hide its end.
+    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False)
+    data = data.replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>

@@ -25,6 +25,7 @@ from gim.sampling import gamma
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 REST = 16  # states that stand for all of which nothing is known
+NOWHERE = 1 << 62  # behind every state
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
 
 
@@ -66,8 +67,8 @@ def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> An
     for i in range(starts.size - 1):
         j, k = starts[i], first[i]
         while j < starts[i + 1] or k < first[i + 1]:
-            left = columns[j] if j < starts[i + 1] else most + 1
-            right = next[k] if k < first[i + 1] else most + 1
+            left = columns[j] if j < starts[i + 1] else NOWHERE
+            right = next[k] if k < first[i + 1] else NOWHERE
             state[size] = min(left, right)
             if left <= right:
                 visits[size] = N[j]
