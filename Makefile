@@ -11,7 +11,9 @@ export OPENBLAS_NUM_THREADS := 1
 .PHONY: demo test lint types bench mutants faults fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
-	$(BIN)/gim reproduce fig1 --scale paper --out results/demo
+	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
+	@echo "The first time about a minute, most of it to compile; then a page: results/demo/report.html"
+	$(BIN)/gim reproduce demo --scale paper --out results/demo
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --doctest-modules tests gim

@@ -18,34 +18,26 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import secrets
-import stat
 import struct
-import time
 import zipfile
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from functools import cache
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-try:
-    import fcntl
-except ImportError:  # not a Unix: nothing is locked, nothing swept
-    fcntl = None  # type: ignore[assignment]
+from gim.replacing import check_target, replacing
+
+__all__ = ["Packed", "Saved", "check_target", "load", "replacing", "save"]
 
 FORMAT = 1
 HEADER = "gim.json"
 LIMIT = 4 * 2**30  # bytes that a file may ask for, unless the caller allows more
 CHUNK = 2**20  # bytes read at a time
 DTYPE = re.compile(r"\|[biu]1|<[iu][248]|<f[248]|<U[1-9][0-9]{0,7}")
-PASSING = re.compile(r"\..*\.[0-9a-f]{16}\.tmp", re.DOTALL)  # a file that is being written
-YOUNG = 60.0  # seconds
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.\-]*")
 MAGIC = b"\x93NUMPY\x01\x00"
 DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, LookupError, OSError, ArithmeticError)
@@ -118,78 +110,6 @@ def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved
             return _read(file, kind, limit)
         except _Wrong as problem:
             raise ValueError(f"{path} {problem}") from None
-
-
-def check_target(path: str | Path) -> None:
-    """Raise unless a file can be written here: for use before hours of work."""
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: give the name of a file in it")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is a device or a pipe: give the name of a file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot save {path}: make the folder {path.parent} first")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"cannot save {path}: the folder {path.parent} is not writable")
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its place only when all of it is on the disk.
-
-    A link stays one: what it points to is replaced. An old file's mode is kept.
-    """
-    path = _behind(Path(path))
-    check_target(path)
-    _sweep(path.parent.absolute())
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            _hold(file)
-            yield file
-            file.flush()
-            with suppress(FileNotFoundError):
-                temporary.chmod(stat.S_IMODE(path.stat().st_mode))
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _behind(path: Path) -> Path:
-    """The file that a link points to; any other path as it is."""
-    try:
-        return path.resolve() if path.is_symlink() else path
-    except (RuntimeError, OSError):
-        raise ValueError(f"{path} is a link that leads to itself: give another name") from None
-
-
-def _hold(file: IO[bytes]) -> bool:
-    """Lock a passing file, as long as this process lives; whether it was free."""
-    if fcntl is None:
-        return False
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:  # held by its writer, or a disk without locks
-        return False
-    return True
-
-
-@cache
-def _sweep(folder: Path) -> None:
-    """Remove what writers that were killed have left in a folder, once in the life of a process.
-
-    Nobody holds such a file any more. One that is younger than a minute is let be: its writer may
-    be about to lock it.
-    """
-    for left in folder.glob(".*.tmp"):
-        with suppress(OSError):
-            old = time.time() - left.stat().st_mtime > YOUNG
-            if old and PASSING.fullmatch(left.name) and left.is_file() and not left.is_symlink():
-                with left.open("rb") as file:
-                    if _hold(file):
-                        left.unlink()
 
 
 # -- writing

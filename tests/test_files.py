@@ -182,7 +182,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(saved: Path, monkeypatch
     def broken(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(files.os, "fsync", broken)
+    monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(OSError, match="disk full"):
         files.save(saved, "thing", {"other": np.ones(1000)}, {})
     assert saved.read_bytes() == before

@@ -69,10 +69,12 @@ class Claim(Params):
     besides: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what it needs more under a setting
     number: ClassVar[int]  # in the order in which claims were defined
 
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, name: str | None = None, replace: bool = False, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
         cls.key, cls.number = name or snake(cls.__name__), next(_numbers)
-        claims.add(cls.key, cls)
+        claims.add(cls.key, cls, replace)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """Its parts under a setting; a pure function of the results, in which a run may miss."""

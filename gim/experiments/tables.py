@@ -29,9 +29,8 @@ def means_table(
         for panel, inside in by_panel(found)
     ]
     agents = distinct(cell.agent for cell in found)
-    return Table(
-        f"{title}: {setting_title(setting)}", ["task", *agents], rows, f"{runs_of(found)}."
-    )
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Table(several, ["task", *agents], rows, f"{runs_of(found)}.")
 
 
 def finished_table(results: ResultsByCell, cells: Sequence[Cell], setting: str) -> Table:

@@ -1,4 +1,4 @@
-"""Every figure as PNG and PDF, in a style fit for a paper; matplotlib draws them."""
+"""Every figure as PNG and PDF, in a style fit for a paper; drawings as SVG."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ import numpy as np
 
 from gim import plot
 from gim.experiments.artefact import Artefact, Figure, Panel, Series
-from gim.experiments.cells import distinct
 from gim.experiments.graphs import NODE
-from gim.experiments.report.style import Look, looks
+from gim.experiments.report.style import Look, looks, names_in, names_of
 from gim.terminal import count
 
 EMPTY = "no run finished exploring"
@@ -29,9 +28,14 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
     """Write all figures of all artefacts; the files made."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
+    given = looks(names_of(artefacts))
     for artefact in artefacts:
+        for picture in artefact.pictures:
+            for i, each in enumerate(picture.drawings, start=1):
+                made.append(folder / f"{picture.name}-{i}.svg")
+                made[-1].write_text(each.svg, "utf-8")
         for figure in artefact.figures:
-            drawn = draw(figure)
+            drawn = draw(figure, given)
             for ending in FORMATS:
                 path = folder / f"{figure.name}.{ending}"
                 # No date, so that equal results give equal files.
@@ -43,8 +47,8 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
 
 
 @plot.looks
-def draw(figure: Figure) -> Any:
-    """A matplotlib figure of all panels, with one legend."""
+def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
+    """A matplotlib figure of all panels, with one legend; names have the looks given."""
     across = ACROSS.get(len(figure.panels), 3)
     rows = -(-len(figure.panels) // across)
     graph = figure.panels[0].graph
@@ -52,8 +56,8 @@ def draw(figure: Figure) -> Any:
     note = textwrap.fill(figure.note, LETTERS)
     height += LINE * (note.count("\n") + 1) if note else 0.0
     made, axes = plot.figure(WIDTH, height, rows, across)
-    names = distinct(s.name for panel in figure.panels for s in panel.series if s.kind != "node")
-    given = looks(names)
+    names = names_in(figure)
+    given = given or looks(names)
     for axis, panel in zip(axes.flat, figure.panels, strict=False):
         (_draw_graph if panel.graph else _draw_lines)(axis, panel, given, small=across > 3)
     for axis in axes.flat[len(figure.panels) :]:

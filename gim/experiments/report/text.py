@@ -27,15 +27,15 @@ def verdict_under(entry: Entry, setting: str) -> str:
     return entry.judgements[setting].verdict if setting in entry.judgements else ""
 
 
-def ledger_lines(entries: Sequence[Entry]) -> str:
-    """A line per claim, for the terminal."""
+def ledger_lines(entries: Sequence[Entry], width: int | None = None) -> str:
+    """A line per claim, for a terminal of this width."""
     settings = settings_of(entries)
     rows = [
         [*(verdict_under(entry, s) for s in settings), f"{entry.statement} ({entry.source})"]
         for entry in entries
     ]
     heads = [*(setting_title(s) for s in settings), "claim"]
-    return table(rows, heads, align="<" * len(heads))
+    return table(rows, heads, align="<" * len(heads), width=width)
 
 
 def ledger_markdown(entries: Sequence[Entry], in_full: bool = True) -> str:
