@@ -158,7 +158,7 @@ class Run:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time by phase: compiling, interacting, and what thinking counted."""
+        """Processor time by phase: compiling, interacting, and what thinking counted."""
         return dict(self.mind.seconds)
 
     @property
