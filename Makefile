@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo docs test lint types bench mutants faults fuzz soak extremes clean
+.PHONY: demo docs test lint types bench mutants faults fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -38,8 +38,13 @@ mutants: $(VENV)/.ready
 	$(BIN)/python -m tools.mutants
 
 # What must not break it, as tables (docs/robustness.md); the tests run a short form of each.
-faults fuzz soak extremes: $(VENV)/.ready
+faults fuzz soak runs extremes: $(VENV)/.ready
 	$(BIN)/python -m tools.robustness $@
+
+# Known weaknesses of what is installed; says so where no source of advisories can be reached.
+audit: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet "pip-audit>=2.7"
+	$(BIN)/python -m tools.audit
 
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

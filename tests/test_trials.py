@@ -4,6 +4,7 @@ import csv
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 from importlib.util import find_spec
@@ -281,12 +282,17 @@ def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
             (server,) = children(os.getpid(), "gcs_server")
             looks.append(listening([os.getpid(), *children(os.getpid())]))
             looks.append(Path(f"/proc/{server}/environ").read_bytes())
+            words = Path(f"/proc/{server}/cmdline").read_bytes().decode()
+            looks.append(Path(re.search(r"[^=\0]*/gim-ray-[^/\0]*", words)[0]))
+            looks.append(looks[-1].stat().st_mode & 0o777)
 
     results = execute(SMALL, engine="ray", workers=2, progress=look)
     assert results.same_bits(serial)
     assert "RAY_USAGE_STATS_ENABLED" not in os.environ
     if looks:
-        addresses, environment = looks
+        addresses, environment, folder, mode = looks
+        assert mode == 0o700
+        assert not folder.exists(), "its logs are left behind"
         assert addresses
         assert addresses <= LOOPBACK
         assert b"RAY_USAGE_STATS_ENABLED=0" in environment

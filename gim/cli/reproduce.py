@@ -7,12 +7,13 @@
     gim reproduce variables --scale quick
 
 `demo` shows in a minute what all this is for. Artefacts are fig1 to fig14 and table1 to table3,
-`paper` for all of these, and `all` with the studies of claims that no figure shows (rho_beta, rho1,
-walks). `analogy` is the study of what goes beyond the paper, `variables` that of worlds made of
-variables, `logs` that of policies learned from logs; their parts have names of their own. Scales
-are smoke (seconds), quick (a minute; a few for a study), paper (an hour for a study) and full (the
-study's 100,000 episodes; else the same as paper). Finished trials are kept: the same command goes
-on where it stopped."""
+`paper` for all of these, and `all` with the studies of claims that no figure shows (samples,
+readings, rho_beta, walks, ...). `analogy` is the study of what goes beyond the paper, `variables`
+that of worlds made of variables, `logs` that of policies learned from logs; their parts have names
+of their own. `scoreboard` plays every learner in eight worlds (paper: 90 minutes). Scales are smoke
+(seconds), quick (a minute; a few for a study), paper (an hour for a study) and full (the study's
+100,000 episodes; else the same as paper). Finished trials are kept: the same command goes on where
+it stopped."""
 
 from __future__ import annotations
 

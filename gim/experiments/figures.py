@@ -20,9 +20,8 @@ LABELS = {  # of the axes, by measure
     "post_score": "PostAvgReward / optimum",
 }
 HOLLOW = (
-    " A hollow mark: not all runs finished exploring. In TotalEps those count with all of their"
-    " episodes, so the mark is a lower bound; in PostAvgReward they have nothing to count, and the"
-    " mark is the mean of the others."
+    " Hollow marks: not all runs finished exploring. In TotalEps those count with all of their"
+    " episodes, a lower bound; in PostAvgReward the mark is the mean of the others."
 )
 
 

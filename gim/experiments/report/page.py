@@ -12,7 +12,7 @@ from typing import Any
 
 from gim.experiments.artefact import Artefact, Figure, Picture, Table
 from gim.experiments.graphs import NODE
-from gim.experiments.ledger import VERDICTS, Entry, Judgement, settings_of
+from gim.experiments.ledger import VERDICTS, Entry, Judgement, by_section, settings_of
 from gim.experiments.report.style import GREY, Look, looks, names_in, names_of
 from gim.experiments.report.text import REHEARSAL, short_title, verdict_under
 from gim.experiments.reproduction import Findings, Made
@@ -34,8 +34,9 @@ def page(findings: Findings) -> str:
     }
     sections = [_artefact(each, findings, given) for each in findings.artefacts]
     body = "\n".join([_head(findings), _ledger(findings), *sections])
-    # "</" would end the script that carries the data.
-    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False).replace("</", "<\\/")
+    # "</script" would end the script that carries the data, "<!--<script" would hide its end.
+    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False)
+    data = data.replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -92,11 +93,18 @@ def _ledger(findings: Findings) -> str:
         for setting in settings
     )
     heads = "".join(f"<th>{escape(setting_title(setting))}</th>" for setting in settings)
-    rows = "\n".join(_entry(entry, settings) for entry in entries)
+    sections = by_section(entries)
+    lines: list[str] = []
+    for section, inside in sections.items():
+        lines += [_section(section, settings)] if len(sections) > 1 else []
+        lines += [_entry(entry, settings) for entry in inside]
+    rows = "\n".join(lines)
     return f"""<section id="ledger">
 <h2>The ledger of claims</h2>
 <p>Each statement about the experiments, checked by code on these results; those of the paper twice:
-with the settings of the authors' published code, and with fair ones.</p>
+with the settings of the authors' published code, and with fair ones; and where the text can be read
+in several ways, with the reading that is kindest to it. A part holds or does not hold if its 95 %
+interval says so, and is undecided otherwise.</p>
 {warning}<ul class="counts">{counts}</ul>
 <table>
 <thead><tr><th>claim</th><th>where</th>{heads}</tr></thead>
@@ -114,6 +122,10 @@ def _counts(entries: list[Entry], setting: str) -> str:
         for verdict in VERDICTS
         if verdict in found
     )
+
+
+def _section(title: str, settings: list[str]) -> str:
+    return f'<tr><th colspan="{2 + len(settings)}">{escape(title)}</th></tr>'
 
 
 def _entry(entry: Entry, settings: list[str]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ FORMATS = ("png", "pdf")
 MANY = 10_000  # from here on axes say 10k
 FINE, DECADES = (1, 2, 3, 5, 10, 20, 30, 50, 100), tuple(10**k for k in range(7))  # logarithmic
 WIDTH = 7.0  # inches: the text of a page
+LETTERS, LINE = 130, 0.13  # of a line of the note below, and its height in inches
 ACROSS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 5, 6: 2}  # panels in a row, by their number
 
 
@@ -51,6 +53,8 @@ def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
     rows = -(-len(figure.panels) // across)
     graph = figure.panels[0].graph
     height = _graph_height(figure.panels[0]) if graph else rows * (1.8 if across > 3 else 2.1) + 0.7
+    note = textwrap.fill(figure.note, LETTERS)
+    height += LINE * (note.count("\n") + 1) if note else 0.0
     made, axes = plot.figure(WIDTH, height, rows, across)
     names = names_in(figure)
     given = given or looks(names)
@@ -65,9 +69,11 @@ def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
         style = {"color": given[name].light, "linestyle": DASHES[given[name].dash]}
         made.axes[0].plot([], [], label=name, lw=1.6, **style)
     handles, labels = made.axes[0].get_legend_handles_labels()
-    made.legend(
+    below = made.legend(
         handles,
         labels,
+        title=note,
+        title_fontsize=6.5,
         loc="outside lower center",
         ncols=min(len(names), 7),
         frameon=False,
@@ -75,6 +81,7 @@ def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
         handlelength=1.8,
         columnspacing=1.2,
     )
+    below.get_title().set(color="#555555", ha="center", multialignment="center")
     made.suptitle(figure.title, fontsize=10, fontweight="bold")
     return made
 
