@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
+from gim import files, html
 from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
@@ -176,6 +176,9 @@ class Run:
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
         return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+
+    def _repr_html_(self) -> str:
+        return html.of_run(self)
 
     # -- going on
 
