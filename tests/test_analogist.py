@@ -7,7 +7,16 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.agents.analogist import LITTLE, hopeful_csr, hopeful_dense, multiplier, reward_noise
+from gim.agents.analogist import (
+    LITTLE,
+    hopeful_csr,
+    hopeful_dense,
+    multiplier,
+    reward_noise,
+    unknowns,
+)
+from gim.inference.belief import belief_of
+from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts
 
 
@@ -102,6 +111,22 @@ def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
     assert reward_noise(counts) == pytest.approx(((1 - 3) ** 2 + (2 - 3) ** 2 + (6 - 3) ** 2) / 3)
     counts.R2[0, 0] = 27  # three rewards of 3
     assert reward_noise(counts) == 0.0
+
+
+def test_a_prediction_that_says_little_is_no_visit():
+    """What is left open: (1 - .25) / 1.25 = .6, then .6 / (1 + n0), .5 + .5 * 0, .6 + .4 * 0."""
+    q = np.zeros((5, 2, 5))
+    q[0, 0, :4] = q[0, 1, :4] = q[1, 1, :4] = 0.25  # sum of squares: .25
+    q[1, 0, 0] = q[2, 0, 0] = q[2, 1, 0] = 1.0
+    n0, doubt = np.zeros((5, 2)), np.zeros((5, 2))
+    n0[:3] = [[0.25, 0.6], [0.25, 0.25], [9.0, 9.0]]
+    doubt[2] = 0.5, 0.6
+    counts = new_counts(5, 2)
+    counts.n[1, 1] = 1  # it was met: its own visit speaks
+    found = unknowns(belief_of(counts, np.zeros(5, bool), prior_of(q, n0, doubt=doubt)))
+    nothing = [[True, True], [True, True]]  # no prediction: a wild guess leaves 1
+    assert found.tolist() == [[True, False], [False, False], [False, True], *nothing]
+    assert not unknowns(belief_of(counts, np.zeros(5, bool), no_prior(5, 2))).any()
 
 
 def test_a_few_unlucky_rewards_do_not_close_a_pair_for_ever():

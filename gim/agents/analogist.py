@@ -19,9 +19,16 @@ rewards is then taken in full, with a term for what their own n visits may have 
 
     (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
 
-The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything: the width of the rewards times that chance times a power of the episodes so far.
-It can be collected once in a plan, so no pair is worth the largest reward at every step, and
+A pair that was never met and of which nothing is known has the largest value that can come. So has
+one whose prediction q says too little: the squared error that it leaves open,
+
+    doubt + (1 - doubt) (1 - sum q^2) / (n0 + 1),   p ~ Dirichlet(n0 q) where it holds,
+
+is above one half (a wild guess leaves 1). Whoever believes such a guess stays where he has been.
+
+The test is what another pair never met might hide. Its prediction fails with a known chance, and it
+may then pay anything: the width of the rewards times that chance times a power of the episodes so
+far. It can be collected once in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
 
@@ -38,6 +45,7 @@ from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
 from gim.inference.base import inferences
+from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
 from gim.jit import bind
 from gim.model.counts import Counts
@@ -45,6 +53,7 @@ from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
+OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
 GROWTH = 0.6  # power of the episodes so far with which tests grow
@@ -140,6 +149,17 @@ def reward_noise(counts: Counts) -> float:
     return total / max(float((n - 1).sum()), 1.0)
 
 
+def unknowns(belief: Belief) -> NDArray[np.bool_]:
+    """Pairs never met whose prediction leaves too much open to stand for a first visit, [S, A]."""
+    prior, unmet = belief.prior, belief.counts.n == 0
+    if not (prior.n0.any() and unmet.any()):
+        return np.zeros(unmet.shape, bool)
+    pair = np.repeat(np.arange(unmet.size), np.diff(prior.first))
+    sharp = np.bincount(pair, prior.q**2, unmet.size).reshape(unmet.shape)
+    error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
+    return np.asarray(unmet & (error > OPEN))
+
+
 @dataclass(frozen=True)
 class Analogist(Episodic, Agent, name="analogist"):
     """Plans by analogy with optimism that adapts: the learner to start with."""
@@ -163,6 +183,9 @@ class Analogist(Episodic, Agent, name="analogist"):
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts)
         scale = full * multiplier(mind.episode, mind.rng)
+        unknown = unknowns(belief)
+        if unknown.any():
+            seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct = hopeful_csr if isinstance(rows, tuple) else hopeful_dense
         induct(
