@@ -4,7 +4,7 @@ It plans on counts plus what is inferred from other pairs (`gim.inference.analog
 setting for all tasks, before every episode and at the first visit of a pair:
 
     Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
-    Q1_h(s,a) = max(that, r(s,a) + test(s,a) + p.V0_{h+1} + x b_h(s,a)),
+    Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
 
 at most the most that can come, V1 and V0 being the maxima with and without a test.
 
@@ -16,7 +16,8 @@ is known, ever rarer, cost no more than sqrt(episodes) of them and end that. Whe
 noisy, a few visits say little, and the parts of the bonus that stand for them are taken in full.
 
 The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything: the width of the rewards times that chance times a power of the episodes so far.
+then pay anything and lead anywhere: the width of the rewards, and what an average state or the end
+is worth above the predicted one, times that chance times a power of the steps so far.
 It can be collected once in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
@@ -35,14 +36,28 @@ from gim.agents.episodic import Episodic, Memory
 from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
 from gim.inference.base import inferences
 from gim.inference.evidence import Evidence
-from gim.jit import bind
+from gim.jit import bind, hot
 from gim.model.counts import Counts
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
 LITTLE = 0.1  # of the bonus, as a rule
-GROWTH = 0.6  # power of the episodes so far with which tests grow
+GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Follow the plan; in a large world it may wait for a new one, and tests no pair twice then."""
+    n, now = memory.belief.counts.n, memory.now
+    if now[s, memory.policy[h, s]] > 1.0 or n[s, memory.policy[h, s]] == 0:
+        return memory.policy[h, s]
+    best, most = memory.policy[h, s], -np.inf
+    for a in range(n.shape[1]):
+        if memory.q[h, s, a] > most and (now[s, a] > 1.0 or n[s, a] == 0):
+            best, most = a, memory.q[h, s, a]
+    return best
+
 
 columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
 
@@ -52,6 +67,7 @@ def hopeful(
     frame: Any,
     ceiling: Any,
     test: Any,
+    astray: Any,
     pooled: float,
     L: float,
     scales: Any,
@@ -60,7 +76,8 @@ def hopeful(
     """Backward induction with bonuses and one test, into plan = (q, v, policy).
 
     `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
-    states and the reward range; `test` [S*A] what a pair might hide, 0: nothing; `pooled` the
+    states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
+    [S*A] times what an average state, or the end, is worth above those predicted; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
     that stand for next states, for what few visits have missed, and for rewards.
     """
@@ -91,8 +108,12 @@ def hopeful(
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
         moments(by_next, v[h + 1], mean, square)
+        average = 0.0
         if tests:
             moments(by_next, v0, later, unused)
+            for s in range(S):
+                average += v0[s] / S
+            average = max(0.0, average)  # it may also end the episode
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
@@ -103,7 +124,8 @@ def hopeful(
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
                 if test[i] > 0.0:
-                    x = max(x, now + test[i] + later[i] * one[i])
+                    above = max(0.0, average - later[i] * one[i])
+                    x = max(x, now + test[i] + astray[i] * above + later[i] * one[i])
             values[i] = min(ceiling[h], x)
         take_best(q[h], v[h], policy[h])
         if tests:
@@ -144,6 +166,7 @@ class Analogist(Episodic, Agent, name="analogist"):
 
     growth = 1e-9  # a plan before each episode
     at_once = 1
+    act = staticmethod(act)  # type: ignore[misc]
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
@@ -162,7 +185,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             (rows, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
-            self._tests(memory, rewards, mind),
+            *self._tests(memory, rewards, mind),
             pooled,
             L,
             (scale, of_rewards * surprise, of_rewards),
@@ -171,12 +194,15 @@ class Analogist(Episodic, Agent, name="analogist"):
 
     def _tests(
         self, memory: Memory, rewards: tuple[float, float], mind: Mind
-    ) -> NDArray[np.float64]:
-        """What each pair might hide, [S*A]: 0 for those that were met or are not inferred."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each pair might pay, and how likely it leads astray, times its growth; [S*A] each.
+
+        0 for those that were met or are not inferred.
+        """
         prior, counts = memory.belief.prior, memory.belief.counts
         if not prior.speaks:
-            return np.zeros(counts.n.size)
+            return np.zeros(counts.n.size), np.zeros(counts.n.size)
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
-        size = (rewards[1] - rewards[0]) * (mind.episode + 1.0) ** GROWTH
-        return np.where(inferred, size * hidden, 0.0).ravel()
+        grown = inferred.ravel() * (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
+        return (rewards[1] - rewards[0]) * grown * hidden.ravel(), grown * prior.doubt.ravel()

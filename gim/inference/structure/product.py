@@ -17,6 +17,7 @@ from gim.inference.structure.moves import FREE, PRIME, longer
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
 
+SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
 
 
@@ -74,11 +75,22 @@ class Product:
         """How far each pair had to back off: 0 where the finest contexts have counts."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.levels(self, pairs)
+            return self.folds.gathered(self, "levels", pairs)
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
             found = np.maximum(found, len(block.levels) - 1 - block.find(pairs)[0])
         return found
+
+    def support(self, pairs: Ints, apart: bool = False) -> Ints:
+        """Pairs behind each prediction, in the weakest of its contexts: 0, 1, 2 or 3 doublings."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.gathered(self, "support", pairs)
+        found = np.full(len(pairs), 1 << SUPPORTS)
+        for block in self.blocks:
+            context = block.find(pairs)[1]
+            found = np.minimum(found, np.where(context >= 0, block.behind[context], 0))
+        return np.asarray(np.log2(np.clip(found, 1, 1 << (SUPPORTS - 1))), np.int64)
 
 
 @entry
