@@ -16,8 +16,8 @@ is known, ever rarer, cost no more than sqrt(episodes) of them and end that. Whe
 noisy, a few visits say little, and the parts of the bonus that stand for them are taken in full.
 
 The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything and lead anywhere: the width of the rewards, and what an average state or the end
-is worth above the predicted one, times that chance times a power of the steps so far.
+then pay anything, or be the way out: the width of the rewards, and what the rest of the episode is
+predicted to cost, times that chance times a power of the steps so far.
 It can be collected once in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
@@ -77,7 +77,7 @@ def hopeful(
 
     `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
-    [S*A] times what an average state, or the end, is worth above those predicted; `pooled` the
+    [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
     that stand for next states, for what few visits have missed, and for rewards.
     """
@@ -108,12 +108,8 @@ def hopeful(
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
         moments(by_next, v[h + 1], mean, square)
-        average = 0.0
         if tests:
             moments(by_next, v0, later, unused)
-            for s in range(S):
-                average += v0[s] / S
-            average = max(0.0, average)  # it may also end the episode
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
@@ -124,8 +120,8 @@ def hopeful(
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
                 if test[i] > 0.0:
-                    above = max(0.0, average - later[i] * one[i])
-                    x = max(x, now + test[i] + astray[i] * above + later[i] * one[i])
+                    rest = later[i] * one[i]
+                    x = max(x, now + test[i] + astray[i] * max(0.0, -rest) + rest)
             values[i] = min(ceiling[h], x)
         take_best(q[h], v[h], policy[h])
         if tests:

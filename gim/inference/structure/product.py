@@ -19,6 +19,7 @@ from gim.jit import entry
 
 SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
+LONGEST = 256  # successors that are kept, the likeliest
 
 
 class Product:
@@ -150,6 +151,19 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                     break
                 spot = (spot + 1) & (table.size - 1)
             b -= 1
+        while place - row > LONGEST:  # the likeliest, about
+            least, kept = 1.25 * least, 0
+            for i in range(row, place):
+                kept += chances[i] >= least
+            if kept == 0:
+                break
+            end, total = row, 0.0
+            for i in range(row, place):
+                if chances[i] >= least:
+                    states[end], chances[end] = states[i], chances[i]
+                    total += chances[i]
+                    end += 1
+            place = end
         for i in range(row, place):
             chances[i] /= total
         begin[p + 1] = place
