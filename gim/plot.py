@@ -45,9 +45,19 @@ def looks(draw: F) -> F:
         except ImportError:
             raise ImportError('pictures need matplotlib: pip install "gim[plot]"') from None
         with rc_context(LOOK):
-            return draw(*args, **kwargs)
+            return _literally(draw(*args, **kwargs))
 
     return drawn  # type: ignore[return-value]
+
+
+def _literally(made: Any) -> Any:
+    """Show labels as they are: a dollar in a name is no formula."""
+    from matplotlib.text import Text
+
+    for text in made.findobj(Text):
+        if "$" in text.get_text():
+            text.set_parse_math(False)
+    return made
 
 
 def figure(width: float, height: float, rows: int = 1, columns: int = 1) -> tuple[Any, Any]:

@@ -215,7 +215,7 @@ def test_ways_are_nearly_the_best_at_all_times(world, walk):
             taken = ways.own[s] if ways.way[s] == HERE else q[s, ways.way[s]]
             assert taken >= (1 - step) * worth[s]
         assert (ways.before == -1).all()  # all is told
-        assert ways.ends[1] == 0
+        assert ways.waiting[0] == 0
     assert one > 5
 
 

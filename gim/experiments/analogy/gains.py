@@ -14,7 +14,8 @@ from gim.experiments.figures import number
 from gim.experiments.statistics import Estimate, compare, curve_band
 from gim.experiments.tables import estimate_of, spoken
 
-HORIZONS = (100, 1_000, 10_000, 100_000)
+MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
+HORIZONS = (*MARKS, 10_000, 100_000)
 POINTS = 60  # of a drawn curve, evenly spaced on the logarithmic axis
 START = 5  # episodes at its beginning: fewer are noise, and would stretch the axis
 HARM = 0.005  # a mean loss that counts, as a share of the optimum

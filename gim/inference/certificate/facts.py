@@ -70,6 +70,11 @@ class Facts(NamedTuple):
         return np.ascontiguousarray(self.V[1:-1].T)
 
     @property
+    def trivial(self) -> float:
+        """What is expected above the least possible return: the policy may always lose that."""
+        return self.expected + float(self.aim.most(-self.frame.reward_range[0])[0])
+
+    @property
     def chances(self) -> Floats:
         """The probabilities with which the policy plays, [H, S, A], or [1, S, A]: always."""
         S, A = self.playable.shape
@@ -101,6 +106,7 @@ class Bounds(NamedTuple):
     best: float  # the most that any policy earns
     loss: float  # the most that the plan loses of that
     blind: float = 0.0  # chance that an episode meets a pair of which nothing is known
+    loss_as_tried: float = math.nan  # the loss if pairs of which nothing is known pay as others do
 
 
 def facts_of(

@@ -10,18 +10,23 @@ e around a pair (visits of its state and of its action, elsewhere) is a curve,
 
     1 / n0 = 1 / top + 1 / (slope e),
 
-whose two numbers are inferred from all judges at once, as a distribution over a grid. Unlike the
+and some predictions are better than others: n0 is that times a chi^2 variable over its degrees of
+freedom, so errors have the tails of Student's t. The three numbers are inferred from all judges at
+once, as a distribution over a grid. Unlike the
 likelihood of the counts, which sees n0 in repeated successors only, x sees predictions that are off
 in any way, along the very f that matters.
 """
 
 from __future__ import annotations
 
+import math
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import gammaincinv
 
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
@@ -38,13 +43,27 @@ SLOPES = np.append(10.0 ** np.arange(-2, 2, 0.5), np.inf)
 LITTLE = 0.25  # evidence in place of none
 TOLD = 10.0  # visits that a prediction counts for where the noise of counting is estimated
 ALIKE = 6.0  # judges of one state, or of one action, that count as independent
-DIRECTIONS = 16  # functions of the next state that are looked at, at the most
+DIRECTIONS = 12  # functions of the next state that are looked at, at the most
 LEAKS = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.4])
 ROUNDS = 30  # of expectation and maximisation for the share of failures
 FEW = 2  # judges of a state, and of an action, below which there is none of its kind
 ABROAD = 0.1  # predicted chance of states never seen, above which there is none either
+TAILS = (2.0, 4.0, np.inf)  # degrees of freedom
+POINTS = 5  # at which a distribution is looked at
 OTHERS = 2.0  # judges that all others count for, where failures of a state are estimated
 BLANKS = 10.0 ** np.arange(-2, 2.5, 0.5)  # visits that knowing nothing may be worth
+
+
+def _times() -> Floats:
+    """What worth is multiplied by, [tails, POINTS]: quantiles of chi^2_v / v, and 1."""
+    middle = (np.arange(POINTS) + 0.5) / POINTS
+    return np.stack(
+        [gammaincinv(v / 2, middle) * 2 / v if v < np.inf else np.ones(POINTS) for v in TAILS]
+    )
+
+
+TIMES = _times()
+CURVES = np.array(list(product(TOPS, SLOPES, range(len(TAILS)))))  # [G, 3]
 
 
 class Curve(NamedTuple):
@@ -52,18 +71,32 @@ class Curve(NamedTuple):
 
     top: Floats  # [G]
     slope: Floats  # [G]
+    tail: Floats  # [G] places in TAILS
     weight: Floats  # [G] their probabilities
 
     def n0(self, evidence: Floats) -> Floats:
-        """The worth at which a prediction is off as far as it is on average over the curves."""
-        e = np.maximum(evidence, LITTLE)
-        return np.asarray(1.0 / (self.weight @ (1 / self.top) + self.weight @ (1 / self.slope) / e))
+        """The worth at which a prediction is off as far as on average over the curves, if usual."""
+        e, weight = np.maximum(evidence, LITTLE), self.usual
+        return np.asarray(1.0 / (weight @ (1 / self.top) + weight @ (1 / self.slope) / e))
 
-    def drawn(self, evidence: Floats, models: int, rng: np.random.Generator) -> Floats:
-        """The worth in each of so many models, [models, pairs]; evidence [pairs]."""
-        g = rng.choice(self.weight.size, size=models, p=self.weight)
+    @property
+    def usual(self) -> Floats:
+        """Their probabilities if predictions with like evidence are equally good."""
+        weight = self.weight * np.isinf(TAILS)[self.tail.astype(np.int64)]
+        return np.asarray(weight / weight.sum())
+
+    def drawn(
+        self, evidence: Floats, models: int, rng: np.random.Generator, usual: bool = False
+    ) -> Floats:
+        """The worth in each of so many models, [models, pairs]; evidence [pairs].
+
+        If all are `usual`, none is better than another with the same evidence.
+        """
+        g = rng.choice(self.weight.size, size=models, p=self.usual if usual else self.weight)
         e = np.maximum(evidence, LITTLE)
-        return np.asarray(1.0 / (1.0 / self.top[g, None] + 1.0 / (self.slope[g, None] * e)))
+        n0 = 1.0 / (1.0 / self.top[g, None] + 1.0 / (self.slope[g, None] * e))
+        point = rng.integers(POINTS, size=n0.shape)
+        return np.asarray(n0 * TIMES[self.tail[g].astype(np.int64)[:, None], point])
 
 
 class Failures(NamedTuple):
@@ -139,16 +172,12 @@ class Judges:
         x, spread, noise = self.off(F)
         floor = 1e-9 * F.var(axis=0) + 1e-300
         e = np.maximum(self.evidence.ravel()[self.pairs], LITTLE)
-        top, slope = (axis.ravel() for axis in np.meshgrid(TOPS, SLOPES, indexing="ij"))
-        score = np.zeros(top.size)
-        for g in range(top.size):
-            n0 = 1.0 / (1.0 / top[g] + 1.0 / (slope[g] * e))
-            variance = np.maximum(spread / (n0[:, None] + 1.0) + noise / self.n[:, None], floor)
-            score[g] = -0.5 * (np.log(variance) + x**2 / variance).mean(axis=1).sum()
+        found = worth_likelihoods(x**2, spread, noise / self.n[:, None], floor, e, CURVES, TIMES)
         kinds = np.unique(self.states).size + np.unique(self.actions).size
-        score *= min(1.0, ALIKE * kinds / self.pairs.size)
+        score = found * min(1.0, ALIKE * kinds / self.pairs.size)
         weight = np.exp(score - score.max())
-        return Curve(top, slope, weight / weight.sum())
+        top, slope, tail = CURVES.T
+        return Curve(top, slope, tail, weight / weight.sum())
 
     def failures(self, n0: Floats) -> Failures:
         """Where analogies fail, if predictions are worth n0 [S, A] where they hold.
@@ -209,4 +238,34 @@ def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
             total += N[j]
             x += log_gamma(c / S + N[j]) - blank
         found[i] = x + whole - log_gamma(c + total)
+    return found
+
+
+@entry
+def worth_likelihoods(
+    squares: Any, spread: Any, noise: Any, floor: Any, e: Any, curves: Any, times: Any
+) -> Any:
+    """ln of the likelihood [G] of errors with these squares [K, M] under each curve.
+
+    Functions are one witness: of a judge their mean counts. `noise` [K, M] is that of counting,
+    `floor` [M] the least variance, e [K] the evidence.
+    """
+    K, M = squares.shape
+    found, each = np.zeros(len(curves)), np.zeros(times.shape[1])
+    for g in range(len(curves)):
+        tail = int(curves[g, 2])
+        for k in range(K):
+            n0, most = 1.0 / (1.0 / curves[g, 0] + 1.0 / (curves[g, 1] * e[k])), -np.inf
+            for i in range(each.size):
+                total = 0.0
+                for m in range(M):
+                    v = spread[k, m] / (n0 * times[tail, i] + 1.0) + noise[k, m]
+                    v = max(v, floor[m])
+                    total -= 0.5 * (math.log(v) + squares[k, m] / v)
+                each[i] = total / M
+                most = max(most, each[i])
+            total = 0.0
+            for i in range(each.size):
+                total += math.exp(each[i] - most)
+            found[g] += most + math.log(total / each.size)
     return found
