@@ -217,9 +217,11 @@ def _found(
     free = [v for v in variables if triples.ordinal[v]] if not best[0].move.shifts else []
     offers = []
     for edge in edges:
-        data = Explained(triples, best[0].move._replace(edge=edge))
-        found = by_action(data, Form(data.move))
-        best = (data, found) if found.beats(best[1]) else best
+        data = best[0]
+        if edge != data.move.edge:
+            data = Explained(triples, data.move._replace(edge=edge))
+            found = by_action(data, Form(data.move))
+            best = (data, found) if found.beats(best[1]) else best
         gone = np.flatnonzero(data.values.of_state == home.value) if home and edge >= HOME else None
         added = [(v, amounts_of(triples, v, gone)) for v in free]
         shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
