@@ -82,6 +82,11 @@ class Run:
         return bool(self.clock.now[EPISODE] >= self.episodes)
 
     @property
+    def to_compile(self) -> bool:
+        """Whether `go` will wait for the compiler first, as the first run of a kind does."""
+        return self._driver.to_compile
+
+    @property
     def steps(self) -> int:
         """Steps taken in all."""
         return int(self.clock.now[STEPS])

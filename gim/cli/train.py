@@ -32,6 +32,7 @@ from gim.runs import Interrupted, Run
 from gim.terminal import Progress, count
 from gim.worlds import world_of
 
+COMPILING = "gim: compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}
 WRITERS = {".csv": Policy.to_csv, ".json": Policy.to_json, ".npz": Policy.save}
 
@@ -168,6 +169,9 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
         bar.update(before + report.episode, f"return {count(report.mean)}")
 
+    if run.to_compile:
+        bar.clear()
+        print(COMPILING, file=sys.stderr, flush=True)
     bar.update(before + run.returns.size, "compiling")
     return run.go(show)
 
