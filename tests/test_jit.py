@@ -11,7 +11,7 @@ import numpy as np
 
 from gim import jit
 from gim.inner import Library
-from gim.jit import bind, digest, entry, hot, plain, seldom
+from gim.jit import bind, digest, entry, hot, plain
 
 
 @hot
