@@ -18,11 +18,13 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["frames", "inner", "limits"],
+    ["frames", "inner", "limits", "replacing"],
     [
         "arguments",
+        "colour",
         "columns",
         "files",
+        "html",
         "interrupts",
         "jit",
         "memory",
@@ -32,7 +34,7 @@ LEVELS = [
     ],
     ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
     ["sparse_tables", "terminal"],
-    ["tables"],
+    ["progress", "tables"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],
     ["spaces"],
     ["mdp"],
@@ -47,7 +49,8 @@ LEVELS = [
     ["run"],
     [SELF, "plot"],
     ["experiments"],
-    ["testing", "cli"],
+    ["testing"],
+    ["cli"],
     ["__main__"],
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
@@ -58,6 +61,7 @@ FOR_TYPES_ALONE = {
     ("gim.experiments.result", "gim.experiments.trial"),
     ("gim.experiments.running", "gim.experiments.trial"),
     ("gim.gymnasium_env", "gim.mdp"),
+    ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),
 }
 

@@ -472,7 +472,7 @@ def test_bad_calls(given, message):
 def test_the_stepwise_loop_lets_go_of_its_memory():
     run = prepare(gim.QLearning(), Odd(), 30, horizon=5)
     run.pause_at(20)
-    q, now = run.memory.q, run.clock.now
+    q, now = run.memory.q, run.clock.steps
     held = sys.getrefcount(q), sys.getrefcount(now)
     for _ in range(10):
         run.pause_at(run.steps + 5)

@@ -26,13 +26,14 @@ from gim.limits import check_trials
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.policy import Policy
+from gim.progress import Progress
 from gim.reports import Report
 from gim.run import prepare
 from gim.runs import Interrupted, Run
-from gim.terminal import Progress, count
+from gim.terminal import count
 from gim.worlds import world_of
 
-COMPILING = "gim: compiling (once, about 10 s)"
+COMPILING = "compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}
 WRITERS = {".csv": Policy.to_csv, ".json": Policy.to_json, ".npz": Policy.save}
 
@@ -169,10 +170,7 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
         bar.update(before + report.episode, f"return {count(report.mean)}")
 
-    if run.to_compile:
-        bar.clear()
-        print(COMPILING, file=sys.stderr, flush=True)
-    bar.update(before + run.returns.size, "compiling")
+    bar.wait(before + run.returns.size, COMPILING if run.to_compile else "compiling")
     return run.go(show)
 
 
