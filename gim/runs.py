@@ -158,7 +158,7 @@ class Run:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time by phase: compiling, interacting, and what thinking counted."""
+        """Processor time by phase: compiling, interacting, and what thinking counted."""
         return dict(self.mind.seconds)
 
     @property
@@ -232,9 +232,10 @@ class Run:
         return wake
 
     def _think(self) -> None:
-        clock = self.clock
-        over = clock.h[0] == 0 and clock.steps[0] > 0
-        self.mind.episode = int(clock.episode[0]) - over  # that of the last step
+        episode = self.clock.episode.item()
+        if self.clock.h.item() == 0 and self.steps > 0:
+            episode -= 1  # that of the last step
+        self.mind.episode = episode
         seconds = self.mind.seconds
         before, counted = time.thread_time(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)

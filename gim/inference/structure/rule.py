@@ -55,7 +55,8 @@ class Rule:
         if self.depends:
             text += f"; chances depend on {', '.join(self.depends)}"
         text += "".join(f"; {edge}" for edge in self.edges)
-        text += f"; explains {self.explained:.0%} of its pairs held out ({self.support} visits)"
+        visits = f"{self.support} visit{'' if self.support == 1 else 's'}"
+        text += f"; explains {self.explained:.0%} of its pairs held out ({visits})"
         if self.exceptions:
             some = ", ".join(self.labels[:SHOWN])
             more = ", ..." if len(self.exceptions) > SHOWN else ""

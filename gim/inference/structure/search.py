@@ -83,7 +83,12 @@ def contexts(data: Explained, found: Found) -> Found:
         tried |= {more: screened(data, found, more) for more in sorted(doubles)}
         best = found
         singles = _leading({more: tried[more] for more in singles}, FINALISTS)
-        offers = [extended(data, found, m) for m in {*singles, *_leading(tried, FINALISTS)}]
+        finalists = sorted({*singles, *_leading(tried, FINALISTS)})
+        offers = [extended(data, found, more) for more in finalists]
+        if with_action := [more for more in finalists if data.triples.k in more and more[1:]]:
+            # Where a place was not met with the action, what that does elsewhere speaks, not all.
+            before = extended(data, found, (data.triples.k,))
+            offers += [extended(data, before, more) for more in with_action]
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
@@ -212,9 +217,11 @@ def _found(
     free = [v for v in variables if triples.ordinal[v]] if not best[0].move.shifts else []
     offers = []
     for edge in edges:
-        data = Explained(triples, best[0].move._replace(edge=edge))
-        found = by_action(data, Form(data.move))
-        best = (data, found) if found.beats(best[1]) else best
+        data = best[0]
+        if edge != data.move.edge:
+            data = Explained(triples, data.move._replace(edge=edge))
+            found = by_action(data, Form(data.move))
+            best = (data, found) if found.beats(best[1]) else best
         gone = np.flatnonzero(data.values.of_state == home.value) if home and edge >= HOME else None
         added = [(v, amounts_of(triples, v, gone)) for v in free]
         shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
