@@ -6,6 +6,7 @@ import importlib
 import sys
 
 PARTS = (
+    "start",
     "loop",
     "stepwise",
     "walks",

@@ -90,12 +90,12 @@ class Mind:
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Count the time spent inside under this name in `run.seconds`."""
-        before = time.perf_counter()
+        """Count the processor time spent inside under this name in `run.seconds`."""
+        before = time.thread_time()
         try:
             yield
         finally:
-            self.seconds[phase] += time.perf_counter() - before
+            self.seconds[phase] += time.thread_time() - before
 
     def note(self, text: str) -> None:
         """Keep a warning for the user; `gim.run` shows each once."""

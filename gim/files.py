@@ -18,9 +18,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import re
-import secrets
 import struct
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -30,6 +28,10 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from gim.replacing import check_target, replacing
+
+__all__ = ["Packed", "Saved", "check_target", "load", "replacing", "save"]
 
 FORMAT = 1
 HEADER = "gim.json"
@@ -108,36 +110,6 @@ def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved
             return _read(file, kind, limit)
         except _Wrong as problem:
             raise ValueError(f"{path} {problem}") from None
-
-
-def check_target(path: str | Path) -> None:
-    """Raise unless a file can be written here: for use before hours of work."""
-    path = Path(path)
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: give the name of a file in it")
-    if path.exists() and not path.is_file():
-        raise ValueError(f"{path} is a device or a pipe: give the name of a file")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot save {path}: make the folder {path.parent} first")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
-        raise PermissionError(f"cannot save {path}: the folder {path.parent} is not writable")
-
-
-@contextmanager
-def replacing(path: str | Path) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its place only when all of it is on the disk."""
-    path = Path(path)
-    check_target(path)
-    temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
-    try:
-        with temporary.open("xb") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 # -- writing

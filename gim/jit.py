@@ -1,14 +1,15 @@
 # mypy: disable-error-code=no-untyped-call
-"""Compilation, in one place: the only file that imports numba.
+"""Compilation, in one place: what numba is asked for, and what it keeps on disk.
 
 Three ways in:
 
 - ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice. It
   is always inlined, since a call would copy its whole memory; ``rare(f)`` is the exception for what
-  seldom runs.
+  seldom runs. Neither has machine code of its own (`gim.inner`) unless Python calls it.
 - ``entry(f)``: a function that Python calls.
 - ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
-  are these functions: one compiled, cached loop per kind of agent.
+  are these functions: one compiled, cached loop per kind of agent. A loop that Python resumes takes
+  what it works on as a `gim.frames.Frame`.
 
 Machine code is cached on disk. Numba's cache watches one file only, and functions that arrive as
 arguments never hit it. So callees are bound by global name, and the name under which a function is
@@ -27,7 +28,7 @@ import inspect
 import logging
 import pickle
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -35,27 +36,30 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 from numba.core.caching import FunctionCache, IndexDataCacheFile
+from numba.core.registry import CPUDispatcher
+
+from gim.inner import Inner
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 2"
+VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3"
 CONSTANTS = (bool, int, float, str, tuple, type(None))
 
 
 def hot(f: F) -> F:
     """Compile a function for use inside a loop: no allocation, no reference counts."""
     # `_nrt` is numba's own switch; tests/test_jit.py guards its effect on speed and on leaks.
-    return _compile(f, _nrt=False, forceinline=True)
+    return _compile(f, Inner, _nrt=False, forceinline=True)
 
 
 def rare(f: F) -> F:
     """Compile a part of hot code that seldom runs: kept out of line, the rest stays fast."""
-    return _compile(f, _nrt=False)
+    return _compile(f, Inner, _nrt=False)
 
 
 def entry(f: F) -> F:
     """Compile a function that Python calls."""
-    return _compile(f)
+    return _compile(f, Entry)
 
 
 def bind(template: F, label: str, inner: bool = False, **functions: Callable[..., Any]) -> F:
@@ -100,21 +104,49 @@ def digest(f: Callable[..., Any]) -> str:
     return hashed.hexdigest()[:12]
 
 
-def _compile(f: Any, **options: Any) -> Any:
+class Entry(CPUDispatcher):
+    """A function that Python calls, kept on disk."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        try:
+            self._cache = _Cache(self.py_func)
+        except (RuntimeError, OSError):  # no folder to write to; or from a console, without file
+            if Path(self.py_func.__code__.co_filename).exists():
+                _say(
+                    "the compile cache cannot be written, each start compiles anew "
+                    "(NUMBA_CACHE_DIR)"
+                )
+
+    def add_overload(self, made: Any) -> None:
+        """Take in a version; what it has inlined may refer to environments that none else sets."""
+        super().add_overload(made)
+        for environment in made._find_referenced_environments():
+            made.codegen.set_env(environment.env_name, environment)
+
+
+def _compile(f: Any, kind: Any, **options: Any) -> Any:
     f.__qualname__ += f".{digest(f)}"
-    return _njit(f, **options, nogil=True, error_model="numpy")
+    return _made(f, kind, options | {"nogil": True, "error_model": "numpy"})
 
 
-def _njit(f: Any, **options: Any) -> Any:
-    compiled = numba.njit(**options)(f)
-    if isinstance(compiled, FunctionType):  # NUMBA_DISABLE_JIT=1
-        return compiled
-    try:
-        compiled._cache = _Cache(compiled.py_func)
-    except (RuntimeError, OSError):  # no folder to write to; or typed into a console, without file
-        if Path(f.__code__.co_filename).exists():
-            _say("the compile cache cannot be written, each start compiles anew (NUMBA_CACHE_DIR)")
-    return compiled
+def _made(f: Any, kind: Any, options: dict[str, Any]) -> Any:
+    if vars(numba.config)["DISABLE_JIT"]:  # set by its reading of the environment
+        return f
+    options |= {"nopython": True, "no_cfunc_wrapper": True}
+    made = kind(py_func=f, targetoptions=options)
+    return update_wrapper(made, f)
+
+
+def _way_in(inner: Inner) -> Any:
+    """An entry of the same function, for tests and for what thinks in Python."""
+    copy = _copy(inner, {})
+    copy.__qualname__ = f"{inner.py_func.__qualname__}.entry"
+    kept = {key: inner.targetoptions[key] for key in ("nogil", "error_model")}
+    return _made(copy, Entry, kept)
+
+
+Inner.way_in = staticmethod(_way_in)
 
 
 def _checked(f: Any, made: dict[FunctionType, Any]) -> Any:
@@ -126,8 +158,7 @@ def _checked(f: Any, made: dict[FunctionType, Any]) -> Any:
         compiled = {name: value for name, value in used.items() if hasattr(value, "py_func")}
         copy = _copy(python, {name: _checked(value, made) for name, value in compiled.items()})
         copy.__qualname__ = f"{python.__qualname__}.checked"
-        options = {key: value for key, value in f.targetoptions.items() if key != "nopython"}
-        made[python] = _njit(copy, **(options | {"boundscheck": True}))
+        made[python] = _made(copy, type(f), f.targetoptions | {"boundscheck": True})
     return made[python]
 
 

@@ -64,7 +64,7 @@ def bounded_memory() -> Iterator[None]:
     Linux grants more than it has, and ends the process when that is used. Elsewhere this does
     nothing.
     """
-    available = _available()
+    available = available_memory()
     if available is None:
         yield
         return
@@ -84,7 +84,7 @@ def bounded_memory() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_DATA, (soft, hard))
 
 
-def _available() -> int | None:
+def available_memory() -> int | None:
     """Bytes that could still be used, where the system tells."""
     if not sys.platform.startswith("linux"):
         return None

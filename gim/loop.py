@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GROW, THINK, Agent
+from gim.frames import Frame, opened
 from gim.jit import bind, checked
 from gim.mdp import TabularMDP
 from gim.sampling import CUT, GO_ON, begin, exists, step
@@ -23,16 +24,27 @@ from gim.sampling import CUT, GO_ON, begin, exists, step
 class Clock(NamedTuple):
     """Where a run stands: all that the loop itself keeps between two calls."""
 
-    now: NDArray[np.int64]  # [4] episode, step h in it, state s, steps in all
+    episode: NDArray[np.int64]  # [1]
+    h: NDArray[np.int64]  # [1] step in it
+    s: NDArray[np.int64]  # [1] state
+    steps: NDArray[np.int64]  # [1] in all
     total: NDArray[np.float64]  # [1] reward of the episode under way
 
-
-EPISODE, STEP, STATE, STEPS = 0, 1, 2, 3  # places in Clock.now
+    def __str__(self) -> str:
+        return f"step {self.h[0]} of episode {self.episode[0]}"
 
 
 def new_clock() -> Clock:
     """A clock before the first episode."""
-    return Clock(np.zeros(4, np.int64), np.zeros(1))
+    episode, h, s, steps = (np.zeros(1, np.int64) for _ in range(4))
+    return Clock(episode, h, s, steps, np.zeros(1))
+
+
+class Order(NamedTuple):
+    """What the compiled loop is told to play, and what it could not."""
+
+    steps: NDArray[np.int64]  # [1] to play; less than 0: end
+    refused: NDArray[np.int64]  # [1] an action that the state does not have
 
 
 class Streams(NamedTuple):
@@ -70,29 +82,29 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 NO_ACTION = -(1 << 62)  # what both loops yield for an action that the state does not have
 
 
-def interact(
-    world: Any, memory: Any, clock: Any, returns: Any, world_rng: Any, agent_rng: Any, budget: Any
-) -> Iterator[int]:
-    """Play until the agent wakes, the budget of steps is spent or the last episode is over.
+def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterator[int]:
+    """Play until the agent wakes, the steps ordered are played or the last episode is over.
 
     A generator: each `next` plays on. To enter a compiled function, its arguments must be taken
     apart, which costs 20 microseconds here (most of it for the random streams); to resume costs 1.
-    A negative budget ends it; compiled, it would otherwise never let go of its arguments.
+    What it works on is read from its frames whenever it resumes. An order of less than 0 steps
+    ends it; compiled, it would else never let go of its arguments.
 
-    An action that the state does not have is not played: it is left in `budget`, and NO_ACTION
+    An action that the state does not have is not played: it is left in `order`, and NO_ACTION
     yielded. Its row has no successor, so that this costs two comparisons a step.
 
     Args:
-        world: `gim.sampling.AliasTables`.
-        memory, clock: those of the agent and of the run.
-        returns: [episodes].
+        frames: a `Frame` each of the world (`gim.sampling.AliasTables`), the agent's memory, the
+            run's clock and its returns [episodes].
         world_rng, agent_rng: their streams.
-        budget: [2] steps to play; an action that was refused.
+        order: `Order`.
     """
-    while budget[0] >= 0:
-        episode, h, s, steps = clock.now[0], clock.now[1], clock.now[2], clock.now[3]
+    while order.steps[0] >= 0:
+        world, memory = opened(frames[0]), opened(frames[1])
+        clock, returns = opened(frames[2]), opened(frames[3])
+        episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
-        last = steps + budget[0]
+        last = steps + order.steps[0]
         wake = 0
         while wake == 0 and steps < last and episode < returns.size:
             if h == 0:
@@ -100,7 +112,7 @@ def interact(
                 total = 0.0
             a = act(memory, s, h, agent_rng)
             if not exists(world, s, a):
-                budget[1] = a
+                order.refused[0] = a
                 wake = NO_ACTION
                 break
             t, r, end = step(world, s, a, world_rng)
@@ -116,7 +128,7 @@ def interact(
                 returns[episode] = total
                 episode += 1
                 h = 0
-        clock.now[0], clock.now[1], clock.now[2], clock.now[3] = episode, h, s, steps
+        clock.episode[0], clock.h[0], clock.s[0], clock.steps[0] = episode, h, s, steps
         clock.total[0] = total
         yield wake
 
@@ -134,6 +146,7 @@ class Driver:
 
     _on: tuple[Any, ...] = (None, None, None)  # what is being played on
     _playing: Iterator[int] = iter(())
+    _frames: tuple[Frame, ...]  # what it reads, kept as long as it plays
 
     def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
         self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
@@ -161,14 +174,13 @@ class Driver:
         self._stop()
         for _ in self._playing:
             pass
-        self._on, self._playing = (None, None, None), iter(())
+        self._on, self._playing, self._frames = (None, None, None), iter(()), ()
 
-    def _outside(self, now: NDArray[np.int64]) -> ValueError:
+    def _outside(self, clock: Clock) -> ValueError:
         """What to raise after an IndexError; a compiled generator must not be entered again."""
         self._on, self._playing = (None, None, None), iter(())
         return ValueError(
-            f"step {now[STEP]} of episode {now[EPISODE]}, or soon after: act or learn reads or "
-            "writes outside an array of the memory"
+            f"{clock}, or soon after: act or learn reads or writes outside an array of the memory"
         )
 
     def __del__(self) -> None:
@@ -182,31 +194,30 @@ class Compiled(Driver):
     def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
         super().__init__(interact, agent)
         self.world, self.random = mdp.world, random
-        self._budget = np.zeros(2, np.int64)
+        self._order = Order(np.zeros(1, np.int64), np.zeros(1, np.int64))
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play on; see `interact`."""
         playing = self._player(memory, clock, returns)
-        self._budget[0] = budget
+        self._order.steps[0] = budget
         try:
             wake = next(playing)
         except IndexError:
-            raise self._outside(clock.now) from None
+            raise self._outside(clock) from None
         if wake == NO_ACTION:
-            A, first = self.world.A, clock.now[STATE] * self.world.A
+            A, first = self.world.A, clock.s[0] * self.world.A
             there = [
                 a for a in range(A) if self.world.first[first + a] < self.world.first[first + a + 1]
             ]
-            raise no_action(clock.now, self._budget[1], there)
+            raise no_action(clock, self._order.refused[0], there)
         return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        random = self.random
-        world = (self.world, memory, clock, returns)
-        return self.play(*world, random.world, random.agent, self._budget)
+        self._frames = (Frame(self.world), Frame(memory), Frame(clock), Frame(returns))
+        return self.play(self._frames, self.random.world, self.random.agent, self._order)
 
     def _stop(self) -> None:
-        self._budget[0] = -1
+        self._order.steps[0] = -1
 
     def may_pause(self, clock: Clock) -> bool:
         """Anywhere: the clock holds all there is."""
@@ -221,16 +232,15 @@ class Compiled(Driver):
         self.random.world.bit_generator.state = state
 
 
-def no_action(now: NDArray[np.int64], a: int, there: Sequence[int]) -> ValueError:
+def no_action(clock: Clock, a: int, there: Sequence[int]) -> ValueError:
     """What is wrong with an action that the state does not have; `there` are those it has."""
-    where = f"step {now[STEP]} of episode {now[EPISODE]}"
     names = (
         ", ".join(map(str, there))
         if len(there) < 10
         else f"{len(there)} of {there[0]} to {there[-1]}"
     )
     return ValueError(
-        f"{where}: the agent chose action {a} in state {now[STATE]}, which does not have it: there "
+        f"{clock}: the agent chose action {a} in state {clock.s[0]}, which does not have it: there "
         f"are {names}; act must choose among the available ones (task.available)"
     )
 

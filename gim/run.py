@@ -22,6 +22,7 @@ from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
 from gim.loading import load
+from gim.loop import Clock
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
@@ -180,8 +181,10 @@ def prepare(
 
 def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     """Rebuild a run from what `Run.pack` gave."""
+    if "clock" in arrays:
+        raise ValueError("the run was saved by gim 0.1.0, whose memories were others: run it again")
     check_meta(meta)
-    strange = arrays.keys() - {"returns", "clock", "total"}
+    strange = arrays.keys() - {"returns", *(f"clock.{name}" for name in Clock._fields)}
     parts = ("memory.", "rewards.", "world.", *(f"prior{k}." for k in range(len(meta["priors"]))))
     if strange := {name for name in strange if not name.startswith(parts)}:
         raise ValueError(f"the run holds {min(strange)!r}, which no run has")

@@ -54,22 +54,24 @@ def check_meta(meta: Mapping[str, Any]) -> None:
         raise ValueError(f"meta.random is of {', '.join(sorted(names))}: runs draw from PCG64")
 
 
-def check_clock(arrays: Mapping[str, NDArray[Any]], episodes: int, task: Any, ends: Any) -> None:
+def check_clock(
+    clock: Any, returns: NDArray[Any], episodes: int, task: Any, ends: NDArray[Any] | None
+) -> None:
     """Refuse a clock or returns that no run of so many episodes in this task can show.
 
-    `ends` are the states [S] that end an episode, or None where they are not known.
+    Args:
+        clock: `gim.loop.Clock`.
+        returns: of the episodes that are over.
+        episodes, task: what the run is of.
+        ends: the states [S] that end an episode, or None where they are not known.
     """
-    played = int(arrays["clock"].flat[0]) if arrays["clock"].size else 0
-    forms = {"clock": ((4,), "i8"), "total": ((1,), "f8"), "returns": ((played,), "f8")}
-    for name, (shape, dtype) in forms.items():
-        array = arrays[name]
-        if array.shape != shape or array.dtype != dtype:
-            raise ValueError(
-                f"{name} has shape {array.shape} of {array.dtype}, not {shape} of {np.dtype(dtype)}"
-            )
-        if not np.isfinite(array).all():
-            raise ValueError(f"{name} holds a number that is not finite")
-    episode, h, s, steps = map(int, arrays["clock"])
+    episode, h, s, steps = (int(x[0]) for x in (clock.episode, clock.h, clock.s, clock.steps))
+    if returns.shape != (episode,) or returns.dtype != float:
+        raise ValueError(
+            f"returns has shape {returns.shape} of {returns.dtype}, not {(episode,)} of float64"
+        )
+    if not (np.isfinite(returns).all() and np.isfinite(clock.total[0])):
+        raise ValueError("returns or the clock's total hold a number that is not finite")
     if not (0 <= episode <= episodes and 0 <= h < task.H and 0 <= s < task.S):
         raise ValueError(f"the clock stands at episode {episode}, step {h}, state {s}: no such")
     if h > 0 and (episode == episodes or (ends is not None and ends[s])):

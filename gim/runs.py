@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
+from gim import files, html
 from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
 from gim.interrupts import interrupts
-from gim.loop import EPISODE, STEPS, Clock, Compiled, new_clock, streams
+from gim.loop import Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild, trusted
 from gim.model.learned import LearnedModel
@@ -74,17 +74,17 @@ class Run:
     @property
     def returns(self) -> NDArray[np.float64]:
         """Reward of each finished episode."""
-        return self._returns[: self.clock.now[EPISODE]]
+        return self._returns[: self.clock.episode[0]]
 
     @property
     def finished(self) -> bool:
         """Whether all episodes were played."""
-        return bool(self.clock.now[EPISODE] >= self.episodes)
+        return bool(self.clock.episode[0] >= self.episodes)
 
     @property
     def steps(self) -> int:
         """Steps taken in all."""
-        return int(self.clock.now[STEPS])
+        return int(self.clock.steps[0])
 
     @property
     def score(self) -> float:
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time by phase: compiling, interacting, and what thinking counted."""
+        """Processor time by phase: compiling, interacting, and what thinking counted."""
         return dict(self.mind.seconds)
 
     @property
@@ -176,6 +176,9 @@ class Run:
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
         return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+
+    def _repr_html_(self) -> str:
+        return html.of_run(self)
 
     # -- going on
 
@@ -219,9 +222,9 @@ class Run:
 
     def _advance(self, budget: int) -> int:
         """One slice: play, then do what the agent asks for."""
-        before = time.perf_counter()
+        before = time.thread_time()
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
-        self.mind.seconds["interacting"] += time.perf_counter() - before
+        self.mind.seconds["interacting"] += time.thread_time() - before
         if wake & GROW:
             self.memory = self.agent.grow(self.memory)
         if wake & THINK:
@@ -229,17 +232,17 @@ class Run:
         return wake
 
     def _think(self) -> None:
-        episode, h, _, steps = map(int, self.clock.now)
-        self.mind.episode = (
-            episode - 1 if h == 0 and steps > 0 else episode
-        )  # that of the last step
+        episode = self.clock.episode.item()
+        if self.clock.h.item() == 0 and self.steps > 0:
+            episode -= 1  # that of the last step
+        self.mind.episode = episode
         seconds = self.mind.seconds
-        before, counted = time.perf_counter(), sum(seconds.values())
+        before, counted = time.thread_time(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)
         if memory is not None:
             self.memory = memory
         named = sum(seconds.values()) - counted
-        seconds["thinking"] += max(0.0, time.perf_counter() - before - named)
+        seconds["thinking"] += max(0.0, time.thread_time() - before - named)
 
     def _report(self, seconds: float) -> Report:
         done = self.returns
@@ -257,7 +260,8 @@ class Run:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
         arrays = {f"memory.{key}": value for key, value in flatten(self.memory).items()}
-        arrays |= {"returns": self.returns, "clock": self.clock.now, "total": self.clock.total}
+        arrays |= {f"clock.{key}": value for key, value in flatten(self.clock).items()}
+        arrays["returns"] = self.returns
         meta: dict[str, Any] = {
             "agent": str(self.agent),
             "seed": self.seed,
@@ -288,14 +292,16 @@ class Run:
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         """Put a packed state, of checked meta, into this run of the same agent and world."""
-        check_clock(arrays, self.episodes, self.task, getattr(self.world, "terminal", None))
+        clock = rebuild(self.clock, arrays, "clock.")
+        ends = getattr(self.world, "terminal", None)
+        check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
         self.memory = rebuild(self.memory, saved)
         if not trusted(self.memory):
             self._driver.check_indices()
         self._returns[: arrays["returns"].size] = arrays["returns"]
-        self.clock.now[:], self.clock.total[:] = arrays["clock"], arrays["total"]
+        self.clock = clock
         for name in RECORD:
             setattr(self.mind, name, meta["mind"][name])
         self.mind.seconds.update(meta["mind"]["seconds"])

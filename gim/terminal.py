@@ -1,32 +1,30 @@
-"""Text for the terminal: tables, a progress bar with time left, and curves in one line."""
+"""Text for the terminal: tables, and curves in one line."""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
-import sys
-import time
 import unicodedata
-from collections import deque
-from collections.abc import Callable, Iterable, Sequence
-from types import TracebackType
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
+from textwrap import wrap
 from typing import Any, TextIO
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-REFRESH = 0.1  # seconds between two pictures of the bar
-SPARSE = 10.0  # seconds between two lines where there is no terminal
-CONTROL_C = "^C"  # what the terminal itself may put behind the bar
-SAMPLES = 100  # pictures over which the rate is taken: the last ten seconds
+NARROWEST = 12  # letters of a column that is folded
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
 LEVELS = "▁▂▃▄▅▆▇█"
-EIGHTHS = " ▏▎▍▌▋▊▉█"
 NUMBER = re.compile(r"[-+−±~<>]*[\d.,]+(e[-+]?\d+)?( ?(%|±.*|s|ms|M|k|/s))?|[-–]|nan|-?inf|")
 
 
 def table(
-    rows: Iterable[Sequence[Any]], headers: Sequence[str] | None = None, align: str | None = None
+    rows: Iterable[Sequence[Any]],
+    headers: Sequence[str] | None = None,
+    align: str | None = None,
+    width: int | None = None,
 ) -> str:
     """Lay out rows in columns.
 
@@ -34,6 +32,7 @@ def table(
         rows: cells of any kind; floats are shown to four digits, None as nothing.
         headers: a name per column, underlined; None for none.
         align: "<" or ">" per column, such as "<>>"; by default numbers stand on the right.
+        width: columns of the screen; the widest columns of text are folded to fit. None: any.
 
     Example:
         >>> print(table([["riverswim", 6], ["casinoland", 8]], ["task", "S"]))
@@ -53,12 +52,35 @@ def table(
         align = "".join(">" if each and body else "<" for each in numeric)
     if len(align) != columns:
         raise ValueError(f"align = {align!r} has {len(align)} marks for {columns} columns")
+    if width is not None:
+        _narrow(widths, align, width)
+        lines = [part for row in lines for part in _folded(row, widths)]
+        head = [part for row in head for part in _folded(row, widths)]
     if head:
-        lines.insert(1, ["─" * width for width in widths])
+        lines.insert(len(head), ["─" * width for width in widths])
     return "\n".join(
         "  ".join(map(_padded, row, widths, align)).rstrip()
         for row in lines  # every line alike
     )
+
+
+def _narrow(widths: list[int], align: str, width: int) -> None:
+    """Take from the widest columns of text until all fit, or none has room to give."""
+    text = [j for j, mark in enumerate(align) if mark == "<"]
+    while sum(widths) + 2 * (len(widths) - 1) > width and text:
+        widest = max(text, key=lambda j: widths[j])
+        if widths[widest] <= NARROWEST:
+            return
+        widths[widest] -= 1
+
+
+def _folded(row: list[str], widths: list[int]) -> list[list[str]]:
+    """A row as the lines that it takes."""
+    parts = [
+        [cell] if width_of(cell) <= width else wrap(cell, width)
+        for cell, width in zip(row, widths, strict=True)
+    ]
+    return [list(line) for line in zip_longest(*parts, fillvalue="")]
 
 
 def sparkline(
@@ -91,7 +113,8 @@ def sparkline(
 
 
 def width_of(text: str) -> int:
-    """Columns that a text takes on a terminal."""
+    """Columns that a text takes on a terminal; colours take none."""
+    text = COLOUR.sub("", text)
     wide = sum(unicodedata.east_asian_width(c) in "WF" for c in text)
     none = sum(unicodedata.category(c) in ("Mn", "Me", "Cf") for c in text)
     return len(text) + wide - none
@@ -112,104 +135,6 @@ def count(number: float) -> str:
     return f"{number:.3g}"
 
 
-class Progress:
-    """A bar with percentage, rate, elapsed time and time left.
-
-    On a terminal one line is drawn again at most ten times a second, and wiped at the end. In a
-    file or pipe there is a plain line every ten seconds, so that short work leaves no trace.
-
-    Args:
-        total: what `update` counts up to.
-        label: what is being done.
-        stream: where to draw; by default stderr, which leaves stdout to results.
-
-    Example:
-        >>> with Progress(2, "work") as bar:
-        ...     bar.update(1, "half of it")
-    """
-
-    def __init__(
-        self,
-        total: int,
-        label: str = "",
-        stream: TextIO | None = None,
-        now: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.total, self.label, self.stream, self.now = total, label, stream or sys.stderr, now
-        self.tty = self.stream.isatty()
-        self.blocks = _can_show(self.stream, EIGHTHS)
-        self.began = self.shown = now()
-        self.drawn = 0  # columns of the line on the screen
-        self.seen: deque[tuple[float, int]] = deque(maxlen=SAMPLES)
-
-    def __enter__(self) -> Progress:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.clear()
-
-    def update(self, done: int, extra: str = "") -> None:
-        """Say how much is done; `extra` is shown behind the bar while there is room."""
-        now = self.now()
-        if not self.seen:
-            self.seen.append((self.began if done == 0 else now, done))
-        if self.tty and (now - self.shown >= REFRESH or not self.drawn):
-            self.shown = now
-            self.seen.append((now, done))
-            room = max(_columns(self.stream) - len(CONTROL_C) - 1, 0)
-            self._draw(self._line(done, extra, now, room), room)
-        elif not self.tty and now - self.shown >= SPARSE:
-            self.shown = now
-            self.seen.append((now, done))
-            self._write(self._line(done, extra, now, 10_000, bar=False) + "\n")
-
-    def clear(self) -> None:
-        """Wipe the line."""
-        if self.drawn:
-            self._write("\r" + " " * (self.drawn + len(CONTROL_C)) + "\r")
-            self.drawn = 0
-
-    def _line(self, done: int, extra: str, now: float, width: int, bar: bool = True) -> str:
-        """The line, with as many of its parts as fit: the bar is the last to go but one."""
-        share = min(max(done / self.total, 0.0), 1.0) if self.total > 0 else 1.0
-        percent = f"{int(100 * share):3d}%"
-        (then, before), rate = self.seen[0], 0.0
-        if now > then and done > before:
-            rate = (done - before) / (now - then)
-        left = duration((self.total - done) / rate) if rate and self.total >= done else "?"
-        parts = [f"{left} left", f"elapsed {duration(now - self.began)}", f"{count(rate)}/s", extra]
-        parts = [part for part in parts if part]
-        label = f"{self.label} " if self.label else ""
-        for kept in range(len(parts), -1, -1):
-            tail = "  ".join([percent, *parts[:kept]])
-            room = width - width_of(label) - width_of(tail) - 1
-            if not bar:
-                return f"{label}{tail}"
-            if room >= 5:
-                return f"{label}{self._bar(share, min(room, 40))} {tail}"
-        return percent.strip()[:width]
-
-    def _bar(self, share: float, width: int) -> str:
-        if not self.blocks:
-            return ("#" * int(share * width)).ljust(width, ".")
-        full, part = divmod(int(share * width * 8), 8)
-        return ("█" * full + EIGHTHS[part] * (part > 0)).ljust(width)
-
-    def _draw(self, line: str, room: int) -> None:
-        width = width_of(line)
-        self._write("\r" + line + " " * max(0, min(self.drawn, room) - width))
-        self.drawn = width
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
-
-
 def _cell(value: Any) -> str:
     if value is None:
         return ""
@@ -224,16 +149,9 @@ def _padded(text: str, width: int, align: str) -> str:
     return gap + text if align == ">" else text + gap
 
 
-def _columns(stream: TextIO) -> int:
+def columns(stream: TextIO) -> int:
+    """The width of a terminal, in letters."""
     try:
         return os.get_terminal_size(stream.fileno()).columns or 80
     except (OSError, ValueError, AttributeError):
         return shutil.get_terminal_size().columns
-
-
-def _can_show(stream: TextIO, text: str) -> bool:
-    try:
-        text.encode(getattr(stream, "encoding", None) or "ascii")
-    except (UnicodeError, LookupError):
-        return False
-    return True

@@ -18,17 +18,20 @@ from gim.sampling import gamma
 draw_gamma = plain(gamma)
 
 
-def row(rows, i, n0, S, rng):
+def row(rows, i, m, S, rng):
     """Draw p(.|s,a) of pair i, in the order in which the compiled version draws.
 
     As p [S], and as a list of (share, place among all successors that were met or are predicted).
     """
-    held = rng.random() < rows.holds[i]
+    held, n0 = rng.random() < rows.holds[i], rows.n0[m, i]
     weights = []
     for j in range(rows.first[i], rows.first[i + 1]):
         alpha = rows.n[j] + (n0 * (1 - rows.leak[i]) * rows.q[j] if held else 0.0)
         if alpha > 0:
             weights.append((rows.next[j], max(TINY, draw_gamma(alpha, rng)), j))
+    for t, width in zip(rows.goals, rows.ways[m, :, i], strict=True):
+        if held and width:
+            weights.append((t, max(TINY, draw_gamma(n0 * width, rng)), None))
     free = n0 * rows.leak[i] if held else rows.c
     if free > 0 or not weights:
         for k in range(min(REST, S)):
@@ -55,7 +58,7 @@ def models(rows, rewards, playable, end, rng):
                     P[s, a, s] = 1.0
                     continue
                 i = s * A + a
-                P[s, a], parts = row(rows, i, rows.n0[m, i], S, rng)
+                P[s, a], parts = row(rows, i, m, S, rng)
                 r[s, a] = reward(rewards, i, luck, parts, rng)
         yield P, r, over
 
@@ -63,9 +66,9 @@ def models(rows, rewards, playable, end, rng):
 def reward(rewards, i, luck, parts, rng):
     """Draw r(s,a) of pair i, whose row has these parts."""
     if rewards.free[i] == 1:
-        return rewards.low + (rewards.high - rewards.low) * luck
+        return np.interp(luck, np.linspace(0, 1, rewards.pays.size), rewards.pays)
     if rewards.free[i] > 0 and rng.random() < rewards.free[i]:
-        return rewards.low + (rewards.high - rewards.low) * rng.random()
+        return np.interp(rng.random(), np.linspace(0, 1, rewards.pays.size), rewards.pays)
     held = int(rewards.holds[i] >= 1 or rng.random() < rewards.holds[i])
     mean = rewards.mean[held, i]
     if rewards.by_next.size:

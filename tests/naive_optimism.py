@@ -139,7 +139,7 @@ class UBEV(ModelBased):
         if n == 0:
             return self.most(h)
         pairs = self.task.S * self.task.A
-        log = math.log(18 * pairs * self.H / self.agent.delta)
+        log = math.log(27 * pairs * self.H / self.agent.delta)
         phi = self.agent.scale * math.sqrt((2 * math.log(math.log(max(math.e, n))) + log) / n)
         r = min(self.high, self.R[s, a] / n + w * phi)
         future = min(max(v.values()), self.expect(s, a, v) + w * (self.H - h - 1) * phi)

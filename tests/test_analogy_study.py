@@ -10,7 +10,7 @@ import pytest
 import gim
 from gim.agent import agents
 from gim.cli import main
-from gim.experiments.analogy import certificate, classics, ranks, settings, unrelated
+from gim.experiments.analogy import certificate, classics, hostile, ranks, settings, unrelated
 from gim.experiments.analogy.gains import (
     gain,
     gain_figure,
@@ -21,7 +21,15 @@ from gim.experiments.analogy.gains import (
     share_table,
     shares,
 )
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, FIRST, PLAIN, POOLED
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, CHOOSING, PLAIN, POOLED, SWEEP
+from gim.experiments.analogy.verdicts import (
+    Line,
+    best_plain,
+    counted,
+    judged,
+    line_of,
+    marks_of,
+)
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.catalogue import chosen, groups, shortest
 from gim.experiments.cells import pick
@@ -35,12 +43,15 @@ from gim.testing.made_up import made_up_results
 from gim.worlds import world_of
 
 SMOKE = SCALES["smoke"]
-PARTS = certificate.PARTS
-PLACES = [*ranks.PLACES, *unrelated.PLACES, *classics.PLACES]
+FIRST = settings.seeds(SMOKE)[0]
+PARTS = (*certificate.PARTS, "hostile")
+PLACES = [*ranks.PLACES, *unrelated.PLACES, *classics.PLACES, *hostile.PLACES]
+NAMES = {str(agents.make(word)): name for name, word in (SWEEP | AGENTS).items()}
+NAMES |= {str(agents.make(AGENTS[PLAIN])): PLAIN}
 
 
 def agent_of(trial):
-    return next(name for name, word in AGENTS.items() if str(agents.make(word)) == trial.agent)
+    return NAMES[trial.agent]
 
 
 # -- the generator of matrices that share nothing
@@ -112,37 +123,56 @@ def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
         assert found
         for cell in found:
             same = pick(found, panel=cell.panel, agent=ANALOGIST)[0].trials
-            assert [(t.task, t.episodes, t.seed) for t in cell.trials] == [
-                (t.task, t.episodes, t.seed) for t in same
-            ]
-            assert [t.seed for t in cell.trials] == list(settings.seeds(scale))
+            if cell.agent == hostile.ANOTHER:  # the same instances from other seeds
+                assert [(t.task, t.episodes) for t in cell.trials] == [
+                    (t.task, t.episodes) for t in same
+                ]
+                assert not {t.seed for t in cell.trials} & {t.seed for t in same}
+            elif cell.setting == CHOOSING:
+                own = list(settings.seeds(scale, settings.CHOICE))
+                assert [t.seed for t in cell.trials] == own
+                assert not {t.task for t in cell.trials if "seed" in t.task} & {
+                    t.task for t in same
+                }
+            else:
+                assert [(t.task, t.episodes, t.seed) for t in cell.trials] == [
+                    (t.task, t.episodes, t.seed) for t in same
+                ]
+                assert [t.seed for t in cell.trials] == list(settings.seeds(scale))
             agents.make(cell.trials[0].agent)
 
 
 @pytest.mark.parametrize("scale", SCALES.values(), ids=SCALES)
 def test_every_horizon_is_a_stored_point(scale):
     for cell in (c for part in PARTS for c in cells_of(part, scale)):
-        assert set(horizons_of(cell)) <= set(points(cell.trials[0].episodes))
+        assert {*horizons_of(cell), *marks_of(cell)} <= set(points(cell.trials[0].episodes))
 
 
 @pytest.mark.parametrize("place", PLACES, ids=lambda place: place.title)
 def test_every_world_can_be_built_and_has_something_to_gain(place):
     mdp = world_of(settings.cells([place], SCALES["full"])[0].trials[0].task)
     assert isinstance(mdp, TabularMDP)
-    assert mdp.optimal_return() > max(0, mdp.random_return())
+    assert mdp.optimal_return() > mdp.random_return()
+    assert mdp.optimal_return() > 0 or place.title.endswith("-1 to 0")
 
 
 def test_full_is_the_paper_for_the_papers_artefacts():
     for each in chosen(["all"]):
         assert each.trials(SCALES["full"]) == each.trials(SCALES["paper"])
-    assert {t.episodes for t in experiments.make("ranks").trials(SCALES["full"])} == {100_000}
+    assert {t.episodes for t in experiments.make("ranks").trials(SCALES["full"])} == {20_000}
 
 
 def test_what_counts_is_not_played_on_seeds_that_were_rehearsed():
-    rehearsed = {k for scale in SCALES.values() if not scale.whole for k in settings.seeds(scale)}
-    counting = {k for scale in SCALES.values() if scale.whole for k in settings.seeds(scale)}
-    assert not rehearsed & counting
-    assert min(rehearsed) == FIRST
+    def seeds(whole):
+        return [
+            {*settings.seeds(scale, settings.CHOICE)} | {*settings.seeds(scale)}
+            for scale in SCALES.values()
+            if scale.whole == whole
+        ]
+
+    assert not set.union(*seeds(False)) & set.union(*seeds(True))
+    assert min(set.union(*seeds(True))) == 6000
+    assert set(settings.seeds(SCALES["paper"])) == set(range(7000, 7020))
 
 
 def test_an_environment_that_gymnasium_lacks_is_named():
@@ -158,7 +188,8 @@ def scores(trial):
     first = trial.seed == FIRST
     own = 0.8 if first else 0.7
     less = {ANALOGIST: 0.0, PLAIN: 0.1 if first else 0.3, POOLED: -0.02 if first else 0.01}
-    return {"score": own - less[agent_of(trial)]}
+    swept = {"0.003": 0.05, "0.01": 0.02 if first else 0.03, "0.03": 0.04, "0.1": 0.5}
+    return {"score": own - (less | swept)[agent_of(trial)]}
 
 
 @pytest.fixture(scope="module")
@@ -168,7 +199,7 @@ def found():
 
 def test_a_paired_gain_by_hand(found):
     """The expanded interval of two runs reaches from the smaller difference to the larger."""
-    cells = cells_of("unrelated", SMOKE)
+    cells = settings.cells(unrelated.PLACES, SMOKE)
     plain = gain(found, cells, "full rank", PLAIN)
     assert plain[:3] == pytest.approx((0.2, 0.1, 0.3))
     pooled = gain(found, cells, "full rank", POOLED)
@@ -209,16 +240,16 @@ def test_an_optimum_below_zero_is_shared_from_the_random_policy():
 def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_played():
     scale = SCALES["quick"]
     made = made_up_results(chosen(["classics"]), scale)
-    table = share_table(made, cells_of("classics", scale))
+    table = share_table(made, settings.cells(classics.PLACES, scale, settings.RIVALS))
     taxi = next(place for place in classics.PLACES if place.title == "Taxi").episodes["quick"]
-    assert table.columns == ["task", "agent", f"{taxi:,}", "100", "1,000"]
+    assert table.columns == ["task", "agent", f"{taxi:,}", "100", "300", "1,000"]
     rows = {(row[0], row[1]): row[2:] for row in table.rows}
-    assert rows["Taxi", ANALOGIST] == ["0.900 ± 0.000", "-", "-"]
-    assert rows["GridWorld", PLAIN] == ["-", "0.900 ± 0.000", "0.900 ± 0.000"]
+    assert rows["Taxi", ANALOGIST] == ["0.900 ± 0.000", "-", "-", "-"]
+    assert rows["GridWorld", PLAIN] == ["-", *3 * ["0.900 ± 0.000"]]
 
 
 def test_figures_show_every_task_and_every_line(found):
-    cells = cells_of("ranks", SMOKE)
+    cells = settings.cells(ranks.PLACES, SMOKE)
     figure = share_figure(found, cells, "f", "t")
     assert [panel.title for panel in figure.panels] == [
         f"{line}, J=2" for line in ("shared state", "shared action", "none shared")
@@ -235,6 +266,91 @@ def test_figures_show_every_task_and_every_line(found):
     assert gains.panels[0].series[1].x == [2.0]
     assert gains.panels[0].series[1].y == pytest.approx([0.2])
     assert gains.panels[1].series[2].low == pytest.approx([-0.02])
+
+
+# -- bounds
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (Line(-0.012, 0.001, -0.01, 20), "kept"),  # reaches it with two standard errors
+        (Line(-0.0121, 0.001, -0.01, 20), "missed"),
+        (Line(0.3, 0.0101, -0.01, 20), "open"),  # too few runs, whatever the mean
+        (Line(0.3, math.nan, -0.01, 1), "open"),
+        (Line(math.nan, math.nan, -0.01, 0), "-"),
+    ],
+)
+def test_a_bound_by_hand(line, said):
+    assert line.verdict == said
+
+
+def test_a_line_leaves_out_runs_that_are_missing():
+    line = line_of(np.array([0.1, math.nan, 0.3]), 0.0)
+    assert line == pytest.approx((0.2, 0.1, 0.0, 2))
+    assert str(line) == "+0.200 (0.100) open"
+    assert str(line_of(np.array([math.nan]), 0.0)) == "-"
+
+
+def test_verdicts_are_counted():
+    told = ["kept", "-", "missed", "kept", "open"]
+    assert counted(told) == "2 of 4 lines kept, 1 missed, 1 open"
+
+
+def test_the_best_plain_learner_is_chosen_on_its_own_seeds():
+    """The bonus that is best where it is compared is not the one that was best to choose."""
+    choice = {*settings.seeds(SMOKE, settings.CHOICE)}
+
+    def lucky(trial):
+        best = "0.03" if trial.seed in choice else "0.1"
+        return {"score": 0.9 if agent_of(trial) == best else 0.5}
+
+    made = made_up_results(chosen(["unrelated"]), SMOKE, lucky)
+    swept = settings.sweep(unrelated.PLACES, SMOKE)
+    best = best_plain(made, swept, "full rank")
+    assert (best.agent, best.setting) == ("0.03", settings.COMPARED)
+    assert shares(made, best, [50]) == pytest.approx(np.full((2, 1), 0.5))
+
+
+def test_the_table_of_bounds_by_hand(found):
+    """Over the twin +.1 and +.3; of the sweep .01 is best, by +.02 and +.03."""
+    (table,) = judged(found, unrelated.PLACES)
+    row = dict(zip(table.columns, table.rows[1], strict=True))
+    assert row["task"] == "full rank"
+    assert row["twin, first 100"] == "-"  # 50 episodes
+    assert row["twin, all"] == "+0.200 (0.100) open"
+    assert (row["best plain"], row["best plain, all"]) == ("0.01", "+0.025 (0.005) kept")
+    assert row["bound"] == "-0.005"
+    assert "2 of 4 lines kept, 0 missed, 2 open" in table.note
+
+
+def test_shares_that_are_asked_for(found):
+    _, table = judged(found, classics.PLACES)
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows == {name: ["50", "+0.750 (0.050) open", bound] for name, bound in
+                    {"GridWorld": "0.99", "RiverSwim": "0.998"}.items()}  # fmt: skip
+    assert [place.share for place in classics.PLACES[:4]] == [0.997, 0.990, 0.996, 0.998]
+
+
+def test_what_is_asked_for_over_the_best_plain_learner():
+    asked = {place.title: place.bound for place in PLACES}
+    assert {asked.pop(f"shared state, J={J}") for J in (2, 5)} == {0.04}
+    assert asked.pop("clusters") == 0.08
+    assert set(asked.values()) == {-0.005}
+
+
+def test_worst_runs_are_held_against_two_twins():
+    def given(trial):
+        seed = trial.seed - 3000
+        table = {ANALOGIST: 0.5 - 0.05 * (seed == 1), PLAIN: 0.5 + (0.03 if seed > 99 else 0)}
+        return {"score": table.get(agent_of(trial), 0.5)}
+
+    scale = SCALES["quick"]
+    made = made_up_results(chosen(["hostile"]), scale, given)
+    tables = experiments.make("hostile").analyse(made).tables
+    worst = next(table for table in tables if table.title == "Worst runs")
+    assert worst.rows[0] == ["exceptions, p=0.1", "1,000", "-0.050", "-0.030", "missed"]
+    assert len(worst.rows) == len(hostile.EXCEPTIONS)
 
 
 # -- the certificate
@@ -272,7 +388,9 @@ def test_coverage_by_hand():
     assert loss.rows[0] == [
         "shared state, J=2", "0.500", "0.350", "0.500 ± 0.500", "holds", "1.000 ± 0.000", "holds"
     ]  # fmt: skip
-    assert len(first.rows) == len({cell.panel for part in PARTS for cell in cells_of(part, SMOKE)})
+    assert len(first.rows) == len(
+        {cell.panel for part in certificate.PARTS for cell in cells_of(part, SMOKE)}
+    )
 
 
 def test_a_certificate_fails_below_two_standard_errors():
@@ -306,6 +424,7 @@ def test_the_study_runs_and_reports(ran, capsys):
     assert "Analogy, put to the test" in html
     assert "<h3>The question</h3>" in html
     assert "Paired gain of the Analogist" in html
+    assert "Bounds on the paired difference" in html
     assert (ran / "figures" / "analogy-unrelated.png").stat().st_size > 10_000
     assert not (ran / "ledger.md").exists()
 

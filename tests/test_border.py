@@ -61,8 +61,8 @@ def test_an_unavailable_action_is_an_error_with_state_and_step():
         ValueError, match=r"step \d of episode \d+: the agent chose action 0 in state 1"
     ):
         run.go()
-    s, h = run.clock.now[2], run.clock.now[1]
-    assert s == 1
+    h = run.clock.h[0]
+    assert run.clock.s[0] == 1
     with pytest.raises(ValueError, match=f"step {h} .* in state 1, .* there are 1, 2;"):
         run.go()  # the run has not gone on, and says so again
     assert not FULL.available[1, 0]
@@ -209,8 +209,13 @@ def test_a_changed_run_file_is_refused_or_harmless(spec):
 def test_what_no_run_leaves_behind_is_named():
     arrays, meta = paused("q_learning")
     for name, other, because in [
-        ("clock", np.array([0, 99, 0, 99]), "the clock|returns"),
-        ("clock", np.array([4, 7, 4, 30]), "over|no such|counts"),
+        ("clock.episode", np.array([99]), "returns has shape"),
+        ("clock.h", np.array([99]), "the clock stands at episode .*, step 99, .*: no such"),
+        ("clock.s", np.array([-1]), "state -1: no such"),
+        ("clock.steps", np.array([1]), "the clock counts 1 steps"),
+        ("clock.steps", np.array([1.0]), "no fitting 'clock.steps'"),
+        ("clock.total", np.array([np.inf]), "not finite"),
+        ("clock", np.array([0, 0, 0, 0]), "saved by gim 0.1.0"),
         ("memory.best", np.full(5, 3), "has 3 in 'best', where a run leaves numbers from 0 to 2"),
         ("memory.best", np.zeros(6, np.int64), "shape"),
         ("memory.alpha", np.array([0.2]), "another 'alpha'"),
@@ -236,6 +241,13 @@ def test_a_hash_table_that_would_be_searched_for_ever_is_refused():
     keys[5] = 3
     lost = counts._replace(keys=keys, taken=np.array([1]))
     assert "not where they are looked for" in lost.fault()
+
+
+def test_counts_of_which_one_does_not_add_up_are_refused():
+    counts = new_counts(3, 2)
+    assert counts.fault() == ""
+    counts.n[1, 0] = 2
+    assert counts.fault() == "next does not add up to n"
 
 
 def test_only_a_walk_and_factors_are_not_trusted():

@@ -15,7 +15,7 @@ from gim.inference.base import Frame
 from gim.inference.belief import belief_of
 from gim.inference.certificate import Aim, certified
 from gim.inference.certificate.credible import at_most, chance_of_end
-from gim.inference.certificate.draws import Rows, join
+from gim.inference.certificate.draws import Rows, join, no_ways
 from gim.inference.certificate.dynamics import dynamics
 from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
@@ -144,7 +144,7 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
     )
     given = facts(mdp, belief_of(counts, np.zeros(3, bool), prior))
     drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
-    drawn = Rows(*drawn, np.zeros(3), np.zeros(3), np.ones((1, 3)), 1.0)
+    drawn = Rows(*drawn, np.zeros(3), np.zeros(3), np.ones((1, 3)), 1.0, *no_ways(1, 3))
     found = payments(given, drawn, np.zeros((3, 1), bool))
     assert drawn.next.tolist() == [0, 1, 1, 2, 0]
     assert found.by_next[1].tolist() == [2.0, 7.0, 6.0, 5.0, 0.0]  # met, predicted, nothing told

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,7 +17,7 @@ import pytest
 
 import gim
 from gim import files
-from gim.cli import command, main
+from gim.cli import command, doctor, main
 from gim.envs import tasks
 from gim.worlds import world_of
 
@@ -327,7 +329,8 @@ def test_resume_into_another_file(shows, monkeypatch, capsys) -> None:
         (["--nonsense"], "nonsense|COMMAND"),
         (["train"], "a world is missing.*gim train riverswim"),
         (["train", "riverswim", "casinoland"], "unrecognized arguments: casinoland"),
-        (["train", "riverswim", "--episode", "3"], "unrecognized arguments: --episode"),
+        (["train", "riverswim", "--episode", "3"], "--episode 3: did you mean '--episodes'"),
+        (["train", "riverswim", "--zzz"], "unrecognized arguments: --zzz .see gim train --help"),
         (["train", "riverswin"], "unknown world 'riverswin': did you mean 'riverswim'"),
         (["train", "xyzzy"], "choose from .*riverswim.*my.npz.*Taxi"),
         (["train", ""], "does not start with a name"),
@@ -471,7 +474,7 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     process = gim_process(*words, stderr=theirs)
     os.close(theirs)
     seen = ""
-    while "return" not in seen:  # the bar of a run that is under way
+    while " left" not in seen:  # the bar of a run that is under way
         seen += os.read(ours, 1000).decode(errors="replace")
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=60)
@@ -546,3 +549,54 @@ def test_a_module_is_imported_where_a_person_says_so(shows, monkeypatch):
     gymnasium.registry.pop("my/Walk-v0")
     with pytest.raises(ValueError, match="'my/Walk-v0' is not registered: import it first"):
         gim.load("run.npz")
+
+
+def test_doctor_says_what_is_there_and_what_is_missing(capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    assert main(["doctor"]) == 0
+    told = capsys.readouterr().out
+    for text in (
+        "python",
+        "numba",
+        "processors",
+        "GiB",
+        "compile cache",
+        "extra lab",
+        "all is well",
+    ):
+        assert text in told
+    assert re.search(r"note +compile cache +empty", told)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    monkeypatch.setattr(doctor, "_writable", lambda folder: folder == tmp_path)
+    assert main(["doctor"]) == 1
+    told = capsys.readouterr().out
+    assert 'pip install "gim[ray]"' in told
+    assert re.search(r"bad +temporary +.* cannot be written", told)
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_knows_commands_options_and_names(shell, capsys) -> None:
+    assert main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("reproduce", "casinoland", "q_learning", "fig12to14", "analogist"):
+        assert word in script
+    assert ("-l episodes" if shell == "fish" else "--episodes") in script
+
+
+def test_completion_in_bash(capsys) -> None:
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("no bash on this machine: its completion was not tried")
+    assert main(["completion", "bash"]) == 0
+    Path("gim.sh").write_text(capsys.readouterr().out)
+
+    def completed(*words: str) -> set[str]:
+        ask = f"source gim.sh; COMP_WORDS=({shlex.join(words)}); COMP_CWORD={len(words) - 1}; _gim"
+        answer = f'{ask}; printf "%s\\n" "${{COMPREPLY[@]}}"'
+        done = subprocess.run([bash, "-c", answer], capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    assert completed("gim", "tr") == {"train"}
+    assert completed("gim", "train", "river") == {"riverswim"}
+    assert completed("gim", "train", "riverswim", "--ep") == {"--episodes"}
+    assert {"psrl"} == completed("gim", "train", "riverswim", "--agent", "ps")

@@ -12,6 +12,7 @@ from gim.inference.certificate.draws import (
     Rows,
     errors_in_models,
     join,
+    no_ways,
     returns_in_models,
 )
 from gim.inference.certificate.judges import parts_of
@@ -31,7 +32,9 @@ def some_rows(S, A, models, seed, c=1.5):
     told = q.any(axis=1)
     leak = np.where(rng.random(S * A) < 0.5, 0.2, 0.0)
     n0 = rng.choice([0.3, 4.0, 50.0], (models, S * A))
-    return Rows(*parts, leak, np.where(told, rng.random(S * A), 0.0), n0, c), N, q
+    ways = rng.choice([0.0, 0.3], (models, 2, S * A))
+    holds = np.where(told, rng.random(S * A), 0.0)
+    return Rows(*parts, leak, holds, n0, c, np.array([1, S - 1]), ways), N, q
 
 
 def some_rewards(S, A, seed, successors):
@@ -39,7 +42,9 @@ def some_rewards(S, A, seed, successors):
     mean, sd = rng.normal(size=(2, S * A)), rng.random((2, S * A)) * (rng.random(S * A) < 0.5)
     free = rng.choice([0.0, 0.3, 1.0], S * A)
     by_next = rng.normal(size=(2, successors))
-    return Rewards(mean, sd, rng.random(S * A), free, by_next, -1.0, 1.0)
+    return Rewards(
+        mean, sd, rng.random(S * A), free, by_next, np.array([-1.0, 0.0, 0.5, 1.0]), -1.0, 1.0
+    )
 
 
 def test_two_tables_are_joined():
@@ -52,6 +57,19 @@ def test_two_tables_are_joined():
         assert next[here].tolist() == np.flatnonzero((N[i] > 0) | (q[i] > 0)).tolist()
         assert np.array_equal(n[here], N[i][next[here]])
         assert np.array_equal(says[here], q[i][next[here]])
+
+
+@pytest.mark.parametrize("few", ["visits", "predictions"])
+def test_few_numbers_in_a_large_world_are_joined(few):
+    """The states may be numbered higher than there are numbers."""
+    row = sparse.csr_array(([1.0, 2.0], ([0, 1], [90, 99])), shape=(2, 100))
+    tables = [row, sparse.csr_array((2, 100))]
+    mine, told = tables if few == "visits" else tables[::-1]
+    first, next, n, says = join(*parts_of(mine), *parts_of(told))
+    assert first.tolist() == [0, 1, 2]
+    assert next.tolist() == [90, 99]
+    assert (n if few == "visits" else says).tolist() == [1.0, 2.0]
+    assert not (says if few == "visits" else n).any()
 
 
 @pytest.mark.parametrize("S", [4, REST + 5])
@@ -92,8 +110,8 @@ def test_errors_are_those_of_the_rows_that_are_drawn(S):
     again = np.random.default_rng(2)
     for b, i in enumerate(pairs):
         for m in range(models):
-            p, _ = naive.row(rows, i, rows.n0[m, i], S, again)
-            assert np.allclose(values[m, b], np.abs((p - model[i]) @ F), atol=1e-9)
+            p, _ = naive.row(rows, i, m, S, again)
+            assert np.allclose(values[m, b], (p - model[i]) @ F, atol=1e-9)
             assert l1[m, b] == pytest.approx(np.abs(p - model[i]).sum(), abs=1e-9)
 
 
@@ -105,15 +123,15 @@ def test_rows_have_the_moments_of_their_mixture(S):
     n[[0, 2]], q[[2, 3]] = (3.0, 1.0), (0.75, 0.25)
     w, n0, leak, c, draws = 0.6, 8.0, 0.25, 2.0, 40_000
     parts = join(*parts_of(sparse.csr_array(n[None])), *parts_of(sparse.csr_array(q[None])))
-    rows = Rows(*parts, np.array([leak]), np.array([w]), np.full((draws, 1), n0), c)
+    own = np.array([leak]), np.array([w]), np.full((draws, 1), n0), c
+    rows = Rows(*parts, *own, *no_ways(draws, 1))
     F = rng.normal(size=(S, 2))
-    # errors against a model that expects less than any outcome: |p.f - here| is p.f - here
-    here = F.min(axis=0)[None] - 1.0
+    here = np.zeros((1, 2))
     empty = parts_of(sparse.csr_array((1, S)))
     values, l1 = errors_in_models(
         tuple(rows), np.array([0]), F, here, empty, np.random.default_rng(3)
     )
-    drawn = values[:, 0] + here
+    drawn = values[:, 0]
     assert np.allclose(l1, 1.0)
     spike, slab = n + n0 * ((1 - leak) * q + leak / S), n + c / S
     means = [alpha @ F / alpha.sum() for alpha in (spike, slab)]
@@ -132,9 +150,10 @@ def test_what_is_certain_stays_so():
     N = np.zeros((2, 2))
     N[0, 1], N[1, 0] = 5.0, 1.0
     parts = join(*parts_of(sparse.csr_array(N)), *parts_of(sparse.csr_array((2, 2))))
-    rows = Rows(*parts, np.zeros(2), np.zeros(2), np.ones((50, 2)), 1e-9)
+    rows = Rows(*parts, np.zeros(2), np.zeros(2), np.ones((50, 2)), 1e-9, *no_ways(50, 2))
     one = np.ones((2, 2))
-    rewards = Rewards(one, 0 * one, np.ones(2), np.zeros(2), np.zeros((2, 0)), 0.0, 1.0)
+    paid = np.zeros(2), np.zeros((2, 0)), np.arange(2.0), 0.0, 1.0
+    rewards = Rewards(one, 0 * one, np.ones(2), *paid)
     found = returns_in_models(
         tuple(rows), tuple(rewards), np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
         np.array([1.0, 0.0]), 3, 1.0, np.random.default_rng(0),

@@ -195,7 +195,7 @@ def test_a_claim_that_holds_on_nothing_is_found():
     class Rash(Stated, Claim):
         def check(self, results, setting):
             runs = self.runs(results, setting)
-            mean = runs.means("rank 2", "GIM", "score").mean()
+            mean = runs.sweep("rank 2", "GIM", "score").mean()
             return [Part("high", not mean < 0.5, f"{mean:.3f}")]
 
     with pytest.raises(AssertionError, match="holds although nothing was run"):
@@ -230,9 +230,9 @@ def test_a_claim_under_a_setting_of_its_own_leaves_the_others_empty():
     entries = ledger(made_up_results(chosen(["fig3"]), SCALES["smoke"]), ["fig3"])
     short = ledger_markdown(entries, in_full=False).splitlines()
     assert short[0] == "| claim | where | authors' settings | fair settings | tuned |"
-    assert short[-1] == "| S. | Here |  |  | holds |"
+    assert short[-1] == "| S. | Here |  |  | holds (1 of 1) |"
     assert "tuned" in ledger_lines(entries)
-    assert "Tuned: **holds**" in ledger_markdown(entries)
+    assert "Tuned: **holds** (1 of 1)" in ledger_markdown(entries)
 
 
 def test_missing_runs_are_gaps_in_curves_and_lengths():

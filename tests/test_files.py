@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import io
 import json
@@ -181,7 +182,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(saved: Path, monkeypatch
     def broken(*args):
         raise OSError("disk full")
 
-    monkeypatch.setattr(files.os, "fsync", broken)
+    monkeypatch.setattr(os, "fsync", broken)
     with pytest.raises(OSError, match="disk full"):
         files.save(saved, "thing", {"other": np.ones(1000)}, {})
     assert saved.read_bytes() == before
@@ -215,6 +216,50 @@ def test_a_folder_without_permission(tmp_path: Path) -> None:
     with pytest.raises(PermissionError, match="not writable"):
         files.check_target(tmp_path / "a")
     tmp_path.chmod(0o700)
+
+
+def test_an_old_files_mode_is_kept(saved: Path) -> None:
+    saved.chmod(0o640)
+    files.save(saved, "numbers", {}, {})
+    assert saved.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_link_stays_a_link_to_the_file_that_is_replaced(saved: Path, tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link, target = tmp_path / "link.npz", tmp_path / "there" / "file.npz"
+    link.symlink_to(target)
+    files.save(link, "first", {}, {})  # what it points to need not exist yet
+    files.save(link, "second", {}, {})
+    assert link.is_symlink()
+    assert files.load(target).kind == "second"
+    assert [each.name for each in target.parent.iterdir()] == ["file.npz"]
+
+
+def test_a_link_to_nowhere_or_to_itself(tmp_path: Path) -> None:
+    (tmp_path / "nowhere").symlink_to(tmp_path / "missing" / "file")
+    with pytest.raises(FileNotFoundError, match=r"make the folder .*missing first"):
+        files.save(tmp_path / "nowhere", "k", {}, {})
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    with pytest.raises(ValueError, match="leads to itself"):
+        files.save(tmp_path / "circle", "k", {}, {})
+
+
+def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    """Swept: old, ours by its name, and held by nobody."""
+    dead, young, held = (tmp_path / f".x.npz.{16 * digit}.tmp" for digit in "abc")
+    foreign, folder = tmp_path / ".notes.tmp", tmp_path / f".y.npz.{16 * 'd'}.tmp"
+    for each in (dead, young, held, foreign):
+        each.write_bytes(b"half")
+    folder.mkdir()
+    for each in (dead, held, foreign, folder):
+        os.utime(each, (0, 0))
+    with held.open("rb") as writer:
+        fcntl.flock(writer, fcntl.LOCK_EX)
+        files.save(tmp_path / "x.npz", "numbers", {}, {})
+    assert {each.name for each in tmp_path.iterdir()} == {
+        "x.npz",
+        *(each.name for each in (young, held, foreign, folder)),
+    }
 
 
 def test_a_saved_file_has_ordinary_permissions(saved: Path) -> None:

@@ -146,8 +146,6 @@ class Liar(Inference, name="test_liar"):
             q = np.random.default_rng().dirichlet(np.ones(S), (S, A))
         elif self.rule in ("negative", "not a number"):
             n0[0] = -1.0 if self.rule == "negative" else np.nan
-        elif self.rule == "shape":
-            n0 = n0.T
         elif self.rule == "unplayable":
             n0 = np.ones((S, A))
         elif self.rule == "rewards":

@@ -66,18 +66,18 @@ def test_logs_are_what_the_world_and_the_policy_make():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_inference_pays_on_the_river(seed):
-    """Where the log has met all but two places, no method by counts alone comes near."""
+    """No method by counts alone comes near, though six places and more were never met."""
     place, returns = BY_TITLE["Wet Chicken"], {}
     mdp, _ = place.world(seed)
-    log = place.log(10_000, seed)
+    log = place.log(2_000, seed)
     for infer in (None, "analogy"):
         behind = inferred(log, infer, log.behaviour, None, GAMMA, "learn")
-        for name in ("r_min", "ramdp", "lower_spibb"):
+        for name in ("r_min", "ramdp", "lower_spibb", study.DEFAULT):
             policy = safe_policy(name)(behind.case)
             returns[name, infer] = place.worth(seed, placed(policy, log, mdp))
     others = [value for (_, infer), value in returns.items() if infer is None]
     assert returns[study.DEFAULT, "analogy"] > max(others) + 1.0
-    assert returns[study.DEFAULT, "analogy"] > 40.0
+    assert returns[study.DEFAULT, "analogy"] > 38.0
 
 
 def test_means_and_worst_runs(monkeypatch):
@@ -97,3 +97,24 @@ def test_means_and_worst_runs(monkeypatch):
     assert {line[-1] for line in harm_table(quick).rows} == {"no harm"}
     assert {line[-1] for line in study.bounds_table(quick).rows} == {"holds"}
     assert cvar(np.arange(1000.0)) == pytest.approx(4.5)
+
+
+def test_worst_runs_are_compared_in_pairs():
+    runs = np.random.default_rng(0).normal(size=400)
+    same = study.cvar_difference(runs, runs)
+    assert same == (0.0, 0.0, 0.0)
+    mean, low, high = study.cvar_difference(runs + 0.5, runs)
+    assert (mean, low, high) == pytest.approx((0.5, 0.5, 0.5))
+    broken = runs.copy()
+    broken[:40] -= 3.0  # a tenth of the runs: all of the worst hundredth
+    mean, low, high = study.cvar_difference(broken, runs)
+    assert low <= mean <= high < study.HARM_WORST
+
+
+def test_who_comes_joins_the_shorter_queue():
+    mdp, acted = BY_TITLE["queues"].world(0)
+    assert acted.sum(axis=1) == pytest.approx(np.ones(mdp.S))
+    shorter = [1 if x <= y else 2 for x, y in (mdp.variables.values(s) for s in range(mdp.S))]
+    assert (acted.argmax(axis=1) == shorter).all()
+    best, chance = BY_TITLE["queues"].optimum(0), BY_TITLE["queues"].worth(0, mdp.uniform_policy())
+    assert chance < BY_TITLE["queues"].worth(0, acted) < best

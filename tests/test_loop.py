@@ -472,13 +472,14 @@ def test_bad_calls(given, message):
 def test_the_stepwise_loop_lets_go_of_its_memory():
     run = prepare(gim.QLearning(), Odd(), 30, horizon=5)
     run.pause_at(20)
-    q, now = run.memory.q, run.clock.now
+    q, now = run.memory.q, run.clock.steps
     held = sys.getrefcount(q), sys.getrefcount(now)
     for _ in range(10):
         run.pause_at(run.steps + 5)
     assert (sys.getrefcount(q), sys.getrefcount(now)) == held
+    framed = sys.getrefcount(run.memory)
     run._driver._leave()
-    assert sys.getrefcount(q) < held[0]
+    assert sys.getrefcount(run.memory) < framed
     del run
     gc.collect()
     assert sys.getrefcount(q) == 2  # this name, and the argument

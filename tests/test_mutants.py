@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import importlib
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ from tools.mutants import __main__ as tool
 from tools.mutants.operators import mutants_of
 from tools.mutants.reach import Reach
 from tools.mutants.scratch import KILLED, SURVIVED, TIMEOUT, Scratch
+from tools.mutants.warm import exchange
 
 ROOT = Path(__file__).parent.parent
 
@@ -161,6 +164,21 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
         assert fate(find("(x <= low)")) == (SURVIVED, "1 of 1 tests pass")
         assert fate(find("(x)")) == (SURVIVED, "no test reaches it")
         assert fate(find("4")) == (KILLED, "tests/test_toy.py::test_waits")
+        assert scratch._warm is None  # these had a fresh start each
+        scratch.warm_up(["tests/test_toy.py"])
+        names = [test.name for test in reach.tests]
+        for mutant, expected in [
+            (find("(x >= low)"), (KILLED, "tests/test_toy.py::test_clamp")),
+            (find("(x <= low)"), (SURVIVED, "")),
+            (find("(x >= low)"), (KILLED, "tests/test_toy.py::test_clamp")),  # as at first
+            (find("(x >= low)")._replace(function="no_such"), (SURVIVED, "")),  # none to exchange
+        ]:
+            assert scratch.warm(mutant, names, 60) == expected
+        assert fate(find("(x >= low)")) == (KILLED, "tests/test_toy.py::test_clamp")
+        assert fate(find("4")) == (KILLED, "tests/test_toy.py::test_waits")
+        assert scratch.warm(find("pass", before="n -= 1"), names, 1).status == TIMEOUT
+        scratch._warm.kill()
+        scratch._warm = None
         monkeypatch.setattr(tool, "EXTRA", 4.0)  # for what never ends
         assert fate(find("pass", before="n -= 1")).status == TIMEOUT
         assert (scratch.root / "gim" / "planning.py").read_text() == TOY
@@ -171,6 +189,59 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
     assert Reach(toy, tmp_path / "reach").stale([file]) == []
     (toy / "gim" / "planning.py").write_text(TOY + "\n")
     assert Reach(toy, tmp_path / "reach").stale([file]) == [file]
+
+
+EXCHANGED = """
+from contextlib import contextmanager
+from functools import cache, cached_property
+
+
+class Thing:
+    def method(self):
+        return 0 + 1
+
+    @property
+    def read(self):
+        return 0 + 1
+
+    @cached_property
+    def kept(self):
+        return 0 + 1
+
+    @staticmethod
+    def static():
+        return 0 + 1
+
+    @classmethod
+    def of(cls):
+        return 0 + 1
+
+
+@cache
+def remembered():
+    return 0 + 1
+
+
+@contextmanager
+def within():
+    x = 0 + 1
+    yield x
+"""
+
+
+def test_code_is_exchanged_whatever_decorates_it(tmp_path, monkeypatch):
+    (tmp_path / "exchanged.py").write_text(EXCHANGED)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("exchanged")
+    found = mutants_of("exchanged.py", EXCHANGED.encode())
+    for mutant in [m for m in found if m.operator == "constant" and m.before == "1"]:
+        exchange(mutant.module, mutant.function, mutant.applied(EXCHANGED.encode()))
+    thing = module.Thing()
+    assert (thing.method(), thing.read, thing.kept, thing.static()) == (2, 2, 2, 2)
+    assert module.Thing.of() == module.remembered() == 2
+    with module.within() as got:
+        assert got == 2
+    monkeypatch.delitem(sys.modules, "exchanged")
 
 
 def test_a_run_is_kept_resumed_and_written_as_a_table(toy, tmp_path, monkeypatch, capsys):

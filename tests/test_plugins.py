@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tomllib
@@ -11,18 +13,17 @@ from pathlib import Path
 
 import pytest
 
+from gim import testing
+
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text()
-# What the page's package adds, and a command that uses it. A thing of a further kind is a line here
-# and a section there.
-ADDED = {
-    "agent least_tried": ["train", "riverswim", "--agent", "least_tried"],
-    "task coin": ["train", "coin:bias=0.9", "--agent", "q_learning"],
-    "task coin:bias=1,horizon=3": ["train", "coin:bias=1,horizon=3", "--agent", "random"],
-    "completion hard_impute": ["train", "riverswim", "--agent", "gim:completion=hard_impute"],
-    "walk first_unknown": ["train", "riverswim", "--agent", "gim:exploration=first_unknown"],
-    "inference pooled": ["train", "riverswim", "--agent", "ucbvi:infer=pooled(visits=2)"],
+COMMANDS = re.findall(r"^gim (.*)$", PAGE, re.M)
+SHORT = {  # what makes a command of the page take seconds
+    "train": ["--episodes", "5"],
+    "compare": ["--episodes", "5", "--runs", "1", "--workers", "1"],
+    "reproduce": ["--engine", "serial"],
 }
+KINDS = {name.removeprefix("check_") for name in testing.__all__} - {"package"}
 
 
 def blocks(file):
@@ -76,18 +77,18 @@ def test_the_command_line_finds_what_a_package_adds(outside):
     assert wrong.stderr == "gim: unknown agent 'least_tryed': did you mean 'least_tried'?\n"
 
 
-@pytest.mark.parametrize("command", ADDED.values(), ids=ADDED)
-def test_the_command_line_uses_what_a_package_adds(outside, command):
-    done = gim(outside, *command, "--episodes", "5")
+@pytest.mark.parametrize("command", COMMANDS)
+def test_the_commands_of_the_page_run(outside, command):
+    """Workers of a comparison find what the package adds, too."""
+    words = shlex.split(command)
+    done = gim(outside, *words, *SHORT.get(words[0], []))
     assert done.returncode == 0, done.stderr
     assert done.stdout
-
-
-def test_workers_find_what_a_package_adds(outside):
-    words = ["compare", "coin", "--agents", "least_tried,random", "--runs", "1", "--episodes", "5"]
-    done = gim(outside, *words, "--workers", "1", "--out", "out")
-    assert done.returncode == 0, done.stderr
-    assert "least_tried" in done.stdout
+    assert "Traceback" not in done.stderr
+    if words[0] == "reproduce":
+        assert "PSRL guesses better than LeastTried, whatever the bias." in done.stdout
+        (entry,) = json.loads((outside / "reproduction-smoke" / "ledger.json").read_text())
+        assert entry["key"] == "rewards_matter"
 
 
 RECORDED = """
@@ -99,6 +100,23 @@ import test_my_gim
 test_my_gim.test_all_that_this_package_adds()
 print(json.dumps(checked))
 """
+
+
+def test_every_kind_is_added_and_passes_its_kit(outside):
+    """The test on the page, and `gim list` has under each kind what was checked."""
+    (outside / "test_my_gim.py").write_text(blocks("test_my_gim.py"))
+    done = python(outside, "-W", "ignore", "-c", RECORDED)
+    assert done.returncode == 0, done.stderr
+    checked = [re.split("[ :]", each)[:2] for each in json.loads(done.stdout)]
+    assert {kind for kind, _ in checked} == KINDS
+    listed = dict(re.findall(r"^(\w+)\n((?:    .*\n)+)", gim(outside, "list").stdout, re.M))
+    assert listed.keys() == KINDS
+    used = " ".join(COMMANDS)
+    for kind, name in checked:
+        assert name in re.split(r"[,\s]+", listed[kind])
+        assert kind == "claim" or re.search(rf"\b{name}\b", used), f"no command uses {name}"
+    unknown = gim(outside, "list", "agnt")
+    assert unknown.stderr.startswith("gim: unknown kind 'agnt': did you mean 'agent'")
 
 
 def test_plugins_are_not_loaded_before_a_name_is_looked_up(outside):

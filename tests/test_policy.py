@@ -6,7 +6,9 @@ import csv
 import enum
 import json
 import random
+import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -462,3 +464,34 @@ def test_equal_policies_make_equal_files(tmp_path):
 
 
 # -- the page
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
+    """Every block of docs/policies.md, in order; its figures are those that it states."""
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parent.parent / "docs" / "policies.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```", page, re.S)
+    assert len(blocks) == 5
+    space: dict[str, Any] = {}
+    exec(blocks[0], space)
+    run, best = space["run"], space["best"]
+    values = [run.mdp.policy_return(best), run.mdp.policy_return(run.policy)]
+    assert f"gives {values[0]:.3f}, {values[1]:.3f} and {run.mdp.optimal_return():.3f}".replace(
+        "0.", "."
+    ) in re.sub(r"\s+", " ", page)
+    exec(blocks[1], space)
+    policy = space["policy"]
+    assert (policy(0), policy(0, step=19), policy.index(0, step=19)) == ("right", "left", 0)
+    exec(blocks[2], space)
+    assert space["over"]
+    assert space["step"] <= 100
+    exec(blocks[3], space)
+    assert space["plan"]("room 0") == "right/pay"
+    assert space["mdp"].policy_return(space["plan"]) == pytest.approx(
+        space["mdp"].optimal_return(), rel=1e-12
+    )
+    exec(blocks[4], space)
+    shown = re.search(r"```\n(state,.*?)```", page, re.S)[1].splitlines()
+    assert Path("casino.csv").read_text().splitlines()[: len(shown)] == shown
+    for ending in ENDINGS:
+        assert_same(gim.load(f"casino.{ending}"), space["plan"])

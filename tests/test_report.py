@@ -2,22 +2,27 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from gim.cli import main
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.catalogue import chosen
+from gim.experiments.demo.drawings import GUESS
+from gim.experiments.demo.settings import GRID, after_a_little
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
+from gim.experiments.report.study import study_findings
 from gim.experiments.report.style import AGENTS, looks
 from gim.experiments.report.write import write_report
 from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
 from gim.experiments.scale import SCALES
+from gim.experiments.store import Store
 from gim.testing.made_up import made_up_results
 from tests import chromium
 
 SMOKE = SCALES["smoke"]
-KEYS = ["table1", "fig1", "table2", "fig3", "fig5"]
+KEYS = ["table1", "fig1", "table2", "fig3", "fig5", "demo_idea", "demo_fig1"]
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,37 @@ def test_an_agent_has_one_colour_everywhere():
     given = looks(["GIM", "something else", "RMax"])
     assert given["GIM"] == AGENTS["GIM"]
     assert given["something else"] not in (AGENTS["GIM"], AGENTS["RMax"])
+    assert len(set(AGENTS.values())) == len(AGENTS) - 1  # GIM, and GIM as in the paper
+    many = looks([*AGENTS, *map(str, range(12))])
+    assert len(set(many.values())) == len(many) - 1
+
+
+def test_all_figures_of_a_page_give_an_agent_the_same_colour(found):
+    data = json.loads(page(found).split('id="data">')[1].split("</script>")[0])
+    seen = {}
+    for figure in data["figures"].values():
+        for name, look in figure["looks"].items():
+            assert seen.setdefault(name, look) == look
+    del seen["states"], seen["GIM (paper)"]  # nodes of a graph; the same as GIM
+    assert len({tuple(look.values()) for look in seen.values()}) == len(seen)
+
+
+def test_the_demonstration_begins_with_the_idea_in_a_picture_and_three_sentences(found):
+    idea = next(each for each in found.artefacts if each.key == chosen(["demo"])[0].key)
+    html = without_scripts(page(replace(found, entries=[], artefacts=[idea, *found.artefacts])))
+    assert html.index("<svg") < html.index("<table")
+    statement = idea.statement
+    assert statement.count(". ") == 2
+    run = after_a_little(GRID)
+    visits = run.memory.belief.counts.n
+    pairs, rules, policy = (each.svg for each in idea.pictures[0].drawings)
+    assert pairs.count("fill-opacity") - run.mdp.S == (visits > 0).sum()  # frames have one, too
+    for rule in run.analogies():
+        for _, chance in rule.outcomes:
+            assert f"{chance:.2f}".removeprefix("0") in rules
+    met = visits[np.arange(run.mdp.S), np.asarray(run.best_policy())[0]] > 0
+    assert policy.count('<polygon points="') == run.mdp.S
+    assert policy.count(f'fill="{GUESS}"') == (~met).sum() > 0
 
 
 def test_figures_are_written_twice_alike(found, tmp_path):
@@ -100,6 +136,13 @@ def test_figures_are_written_twice_alike(found, tmp_path):
     for a, b in zip(first, second, strict=True):
         assert a.read_bytes() == b.read_bytes()
         assert a.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
+
+
+def test_a_picture_says_how_many_runs_and_episodes_it_is_of(found):
+    artefact = next(a for a in found.artefacts if a.key == "fig3")
+    below = draw(artefact.figures[0]).legends[0].get_title().get_text().replace("\n", " ")
+    assert below == artefact.figures[0].note
+    assert "runs of 4,000 episodes" in below
 
 
 def test_a_panel_without_anything_says_so():
@@ -165,6 +208,33 @@ def test_report_of_any_other_study(tmp_path):
     assert "riverswim, 30 episodes" in html
     assert "q_learning" in html
     assert "Credible certificate" not in html
+    assert "Study: mine" in html
+
+
+def test_a_study_shows_its_description_the_optimum_and_the_best_agent_first(tmp_path):
+    study = tmp_path / "rivers.toml"
+    study.write_text(
+        'description = "Who swims & far"\nepisodes = 40\nruns = 2\n'
+        'tasks = ["synthetic"]\nagents = ["random", "optimal"]\n'
+    )
+    assert main(["run", str(study), "--engine", "serial", "--out", str(tmp_path / "mine")]) == 0
+    made = study_findings(Store(tmp_path / "mine").results(), "gim", tmp_path / "mine")
+    assert made.title == "Study: rivers"
+    assert made.remarks == ["Who swims & far"]
+    (artefact,) = made.artefacts
+    assert [row[0] for row in artefact.tables[0].rows] == ["optimal", "random"]
+    returns, regret = artefact.figures[0].panels
+    lines = {each.name: each for each in returns.series}
+    assert set(lines) == {"optimal", "random", "Optimal", "Random"}
+    best = lines["Optimal"].y[0]
+    means = {each.name: np.mean(each.y) for each in returns.series}
+    assert abs(means["optimal"] - best) < abs(means["random"] - best)
+    lost = {each.name: each.y[-1] for each in regret.series}
+    assert lost["random"] > abs(lost["optimal"])
+    (tmp_path / "mine" / "study.toml").write_text("[[")  # its results are shown all the same
+    assert (
+        study_findings(Store(tmp_path / "mine").results(), "gim", tmp_path / "mine").remarks == []
+    )
 
 
 def test_a_study_reports_what_certificates_say(tmp_path):
@@ -248,6 +318,8 @@ def test_the_page_renders_quietly_at_any_width(browser, folder, found, width, da
         "p => p.querySelector('.main-svg').getBoundingClientRect().right <= innerWidth)"
     )
     assert tab.run("parseFloat(getComputedStyle(document.body).fontSize)") >= 16
+    cut = "[...document.querySelectorAll('.scroll')].map(e => e.scrollWidth - e.clientWidth)"
+    assert set(tab.run(cut)) == {0}  # every table is seen whole
 
 
 LUMINANCE = """(text) => {

@@ -6,7 +6,7 @@ import pytest
 import gim
 from gim.limits import STEPS, TRIALS, bounded_memory, check_trials
 from gim.run import prepare
-from tools.robustness import extremes, fuzz, soak, words
+from tools.robustness import extremes, fuzz, soak, whole_runs, words
 
 
 def test_absurd_words_are_answered_in_one_line():
@@ -76,3 +76,14 @@ def test_memory_stays_flat():
     slices = list(soak.soak("q_learning", 4, 50_000))
     assert len(slices) == 4
     assert not soak.grown(slices)
+
+
+def test_whole_runs_of_a_few_agents_on_worlds_of_every_kind():
+    for agent, number in (("analogist", 6), ("q_learning", 40)):
+        assert [each for each in whole_runs.falls(agent, number, seed=500) if each] == []
+
+
+def test_a_run_that_fails_is_told_with_its_seed(monkeypatch):
+    monkeypatch.setattr(whole_runs, "random_mdp", lambda rng: 1 / 0)
+    (fall,) = [each for each in whole_runs.falls("random", 2, seed=0) if each]
+    assert fall == ("random", "random", 0, "ZeroDivisionError: division by zero")

@@ -88,8 +88,7 @@ def literal(name, method, case, steps):
                 scores = [
                     q[a] - (method.xi * math.sqrt(u[a]) if name == "duipi" else 0) for a in range(A)
                 ]
-                equal = case.baseline[s] if name == "r_min" else [0.0] * A  # among equals
-                ranks = [(scores[a], equal[a]) for a in range(A)]
+                ranks = [(scores[a], case.baseline[s, a]) for a in range(A)]  # among equals
                 best = max((a for a in range(A) if case.playable[s, a]), key=ranks.__getitem__)
                 pi = [float(a == best) for a in range(A)]
                 if name == "duipi" and case.horizon is None:
@@ -141,17 +140,17 @@ def chances(policy, A):
 @pytest.mark.parametrize("discount", [None, 0.9])
 def test_over_a_horizon_each_is_its_twin(name, seed, discount):
     case, method = case_of(seed, horizon=5, discount=discount), safe_policy(name)
-    np.testing.assert_allclose(
-        chances(method(case), 3), literal(name, method, case, 5), rtol=0, atol=1e-9
-    )
+    found, expected = chances(method(case), 3), literal(name, method, case, 5)
+    going = ~case.terminal  # where an episode is over all actions are alike, but for rounding
+    np.testing.assert_allclose(found[:, going], expected[:, going], rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(2))
 @pytest.mark.parametrize("name", NAMES)
 def test_discounted_each_is_its_twin(name, seed):
     case, method = case_of(seed, horizon=None, discount=0.6), safe_policy(name)
-    expected = literal(name, method, case, sweeps(0.6))[0]
-    np.testing.assert_allclose(chances(method(case), 3), expected, rtol=0, atol=1e-6)
+    found, expected = chances(method(case), 3), literal(name, method, case, sweeps(0.6))[0]
+    np.testing.assert_allclose(found[~case.terminal], expected[~case.terminal], rtol=0, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", NAMES)

@@ -3,6 +3,7 @@
 import shutil
 import warnings
 
+import numpy as np
 import pytest
 
 import gim
@@ -108,6 +109,30 @@ def test_a_file_that_lacks_a_column_is_not_used(tmp_path):
     Store(tmp_path).put(trial, result)
     with pytest.warns(UserWarning, match="lacks the column score"):
         assert Store(tmp_path).get(trial) is None
+
+
+WRONG = {
+    "a word for a number": lambda r: r.columns.update(score="high"),
+    "a list for a number": lambda r: r.columns.update(steps=[1, 2]),
+    "a number for a word": lambda r: r.columns.update(notes=3.0),
+    "another seed": lambda r: r.columns.update(seed=7),
+    "episodes without end": lambda r: r.columns.update(episodes=10**9),
+    "a curve cut short": lambda r: r.curves.update({"return": r.curves["return"][:-1]}),
+    "a curve of words": lambda r: r.curves.update({"return": np.full(30, "x")}),
+    "a square curve": lambda r: r.curves.update(cumulative=np.zeros((30, 30))),
+    "other episodes": lambda r: r.curves.update(episode=np.arange(30)),
+    "no curve": lambda r: r.curves.clear(),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_contents_that_no_trial_gives_are_not_used(tmp_path, wrong):
+    """A valid checksum does not make them true."""
+    result = run_trial(TRIALS[0])
+    WRONG[wrong](result)
+    Store(tmp_path).put(TRIALS[0], result)
+    with pytest.warns(UserWarning, match=r"(in the column|has no curve|a curve of) .*run again"):
+        assert Store(tmp_path).get(TRIALS[0]) is None
 
 
 def test_half_written_files_are_not_seen(tmp_path):

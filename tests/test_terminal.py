@@ -11,8 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gim import terminal
-from gim.terminal import Progress, count, duration, sparkline, table, width_of
+from gim import progress, terminal
+from gim.colour import paint
+from gim.progress import Progress
+from gim.terminal import count, duration, sparkline, table, width_of
+
+
+@pytest.fixture(autouse=True)
+def plain(monkeypatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
 
 
 def test_table_by_hand() -> None:
@@ -120,7 +127,7 @@ class Clock:
 @pytest.fixture
 def width(monkeypatch):
     def set_width(columns: int) -> None:
-        monkeypatch.setattr(terminal, "_columns", lambda stream: columns)
+        monkeypatch.setattr(terminal, "columns", lambda stream: columns)
 
     set_width(80)
     return set_width
@@ -162,6 +169,56 @@ def test_rate_follows_the_last_seconds_and_not_the_start(width) -> None:
             clock.time += 0.1
             bar.update(100 + i * 100)
         assert " 1k/s" in paper.screen()
+
+
+def test_no_time_left_is_told_before_there_are_data(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(1000, "x", paper, clock) as bar:
+        bar.wait(0, "compiling")
+        assert "left" not in paper.screen()
+        assert "compiling" in paper.screen()
+        clock.time += 27  # which says nothing of the rest
+        bar.update(1)
+        clock.time += 0.5
+        bar.update(100)
+        assert "left" not in paper.screen()
+        clock.time += 0.5
+        bar.update(101)
+        assert "0:09 left  elapsed 0:28  100/s" in paper.screen()
+
+
+def test_the_line_moves_while_nothing_is_done(monkeypatch) -> None:
+    monkeypatch.setattr(progress, "TICK", 0.001)
+    monkeypatch.setattr(progress, "REFRESH", 0.0)
+    paper = Paper()
+    with Progress(10, "x", paper) as bar:
+        bar.update(0)
+        drawn = paper.getvalue().count("\r")
+        while paper.getvalue().count("\r") < drawn + 2:  # by another thread
+            pass
+    assert paper.screen() == ""
+
+
+def test_a_table_is_folded_to_the_width_of_the_screen() -> None:
+    rows = [["up", "one two three four five six seven", 1], ["down", "eight", 22]]
+    made = table(rows, ["action", "rule", "n"], width=30).splitlines()
+    assert max(map(len, made)) <= 30
+    assert made[1].split() == ["─" * 6, "─" * 18, "──"]
+    assert " ".join(line[8:26].strip() for line in made[2:-1]).strip() == rows[0][1]
+    assert made[2].endswith(" 1")
+    assert table(rows, ["action", "rule", "n"], width=300) == table(rows, ["action", "rule", "n"])
+
+
+def test_colours_are_shown_by_a_terminal_only_and_take_no_room(monkeypatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    assert paint("x", "red", Paper(tty=False)) == "x"
+    shown = paint("x", "red", Paper())
+    assert shown == "\x1b[31mx\x1b[0m"
+    assert width_of(shown) == 1
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert paint("x", "red", Paper()) == "x"
 
 
 def test_a_resumed_bar_does_not_count_what_was_done_before(width) -> None:

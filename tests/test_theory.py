@@ -10,7 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import gim
 from gim import theory
+from gim.agent import agents
+from gim.model.matrices import dynamic_matrices, spectrum
+from gim.run import prepare
 
 
 def test_theorem_2_by_hand():
@@ -26,7 +30,7 @@ def test_theorem_2_by_hand():
     assert episodes == pytest.approx(16 * 3 * 81 * 9 * 5 * 2 / (0.8 * 0.01) * 2)
 
 
-def test_theorem_2_is_lemma_3_at_its_own_m():
+def test_theorem_2_is_lemma_2_at_its_own_m():
     S, A, H, D, kappa, r, epsilon, delta, rho, beta = 9, 4, 5, 2.0, 2.0, 3, 0.1, 0.05, 0.7, 0.2
     m = theory.known_threshold(S, A, H, kappa, r, epsilon, rho)
     explore = theory.exploration_bound(S, A, H, D, m, rho, beta, delta)
@@ -146,7 +150,7 @@ def test_the_absolute_value_outside_the_sum_bounds_nothing():
     assert theory.value_gap(P, r, Q, r, np.zeros(3, int), 4) > 0.01
 
 
-def test_lemma_3_needs_the_condition_for_the_optimal_policy_too():
+def test_lemma_2_needs_the_condition_for_the_optimal_policy_too():
     # Condition 1 asks only that the chosen policy is valued rightly. A model that undervalues the
     # other action meets it, and the policy chosen is far from optimal.
     P, r = np.ones((1, 2, 1)), np.array([[0.1, 1.0]])
@@ -213,3 +217,111 @@ def test_the_table_is_astronomical():
     )
     assert no_rewards.kappa == without.kappa < row.kappa
     assert row.explore == pytest.approx(theory.exploration_bound(3, 2, 20, 7, 40, 0.8))
+
+
+def test_theorem_1_by_hand():
+    found = theory.computation(S=20, A=10, steps=1000, sweeps=7)
+    assert found == (20 * 10 * 7, 20 * 20, 1000)
+    assert found.total == 1400 + 400 + 1000
+    assert theory.computation(20, 10, 1000, 7, constant=3).total == 3 * found.total
+    repaired = theory.computation_repaired(20, 10, 1000, 7)
+    assert repaired == (20 * 10 * 20 * 7, 21 * 20 * 10, 1000)
+    assert theory.computation_repaired(20, 10, 1000, 7, successors=1).planning == found.planning
+
+
+def test_a_sweep_costs_more_than_one_operation_a_pair():
+    # Printed: phi = O(S A U). One backup of one pair already reads p(.|s,a), S numbers.
+    P, _ = random_mdp(np.random.default_rng(0), 12, 5)
+    read = sum(np.count_nonzero(P[s, a]) for s in range(12) for a in range(5))  # of one sweep
+    printed, repaired = (f(12, 5, 0, 1) for f in (theory.computation, theory.computation_repaired))
+    assert read == repaired.planning == 12 * printed.planning
+
+
+def test_completion_cannot_cost_less_than_to_read_what_is_known():
+    # Printed: S max(S, A). The S+1 matrices have that many known entries at rho .8 alone.
+    for S, A in ((20, 10), (50, 40), (16, 4), (6, 2)):
+        known = (S + 1) * int(0.8 * S * A)
+        assert known > theory.computation(S, A, 0, 1).completing
+        assert known <= theory.computation_repaired(S, A, 0, 1).completing
+
+
+def test_space_beside_what_learners_keep():
+    def kept(agent, mdp):
+        def size(part):
+            return part.size if isinstance(part, np.ndarray) else sum(map(size, part))
+
+        return size(prepare(agents.make(agent), mdp, 1, 0).memory)
+
+    mdp = gim.make("shared_factors", S=60, A=10)
+    numbers = theory.space(60, 10)
+    for agent in ("gim", "rmax", "psrl"):
+        assert numbers.model_based / 1.1 <= kept(agent, mdp) <= 1.5 * numbers.model_based
+    for agent in ("q_learning", "delayed_q_learning", "double_q_learning"):
+        assert numbers.model_free <= kept(agent, mdp) <= 10 * numbers.model_free
+    grid = gim.make("gridworld", height=50, width=50).to_sparse()  # 2,500 states, few successors
+    few = theory.space(grid.S, grid.A, nnz=3 * grid.S * grid.A)
+    assert kept("rmax", grid) < 10 * few.sparse < few.model_based / 10
+
+
+def test_incoherence_as_defined_lost_its_n():
+    # Definition 3 with orthonormal vectors: a matrix as spread as can be has mu0 = 1 / n, not 1.
+    even = np.ones((1, 8, 4))
+    found = spectrum(even)
+    assert float(found.mu0.keshavan[0]) == pytest.approx(1.0)
+    assert float(found.mu0.definition[0]) == pytest.approx(1 / 4)
+    mdp = gim.make("synthetic")
+    suprema = spectrum(dynamic_matrices(mdp.transitions, mdp.rewards)).suprema()
+    assert suprema.mu0.keshavan > 9 * suprema.mu0.definition
+
+
+def test_the_logarithm_of_theorem_2_is_not_in_the_perturbation_lemma():
+    # Where everything else is 1, the condition on rho is the logarithm alone.
+    S = A = 100
+    theorem = theory.known_fraction(S, A, kappa=1, r=1, mu0=1, mu1=1)
+    lemma = 1 / sqrt(S * A) * max(1, 1, 1)  # as printed in Lemma 4
+    assert theorem == pytest.approx(log(100) * lemma)
+
+
+def test_the_printed_m_does_not_meet_the_inequality_it_is_said_to_solve():
+    S, A, H, kappa, r, epsilon, rho = 20, 10, 10, 1.5, 2, 0.1, 0.8
+
+    def dist(m):  # Equation (10): S + 1 times the perturbation bound
+        return (S + 1) * theory.perturbation_bound(S, A, kappa, r, rho, theory.noise(m))
+
+    m = theory.known_threshold(S, A, H, kappa, r, epsilon, rho)
+    assert dist(m) <= 1.1 * epsilon / (2 * H)  # what it does meet, but for (S+1)/S
+    assert dist(m) > 10 * epsilon / (2 * (S + 1) * H)  # what the text asks for
+    assert dist(1.01 * ((S + 1) ** 2 / S) ** 2 * m) <= epsilon / (2 * (S + 1) * H)  # of order S^3
+
+
+def test_the_noise_of_a_reward_is_that_of_its_range():
+    m, high, rng = 40, 3000.0, np.random.default_rng(0)
+    means = high * rng.binomial(m, 0.5, 100_000) / m
+    assert means.std() == pytest.approx(high * theory.noise(m), rel=0.02)
+    assert means.std() > 1000 * theory.noise(m)
+
+
+def test_a_mask_made_by_walking_is_not_a_uniform_sample():
+    # Of 12 pairs 10 become known. Drawn at random, each of the last state's pairs would be left
+    # out in 1 of 6 draws; walking leaves out both of them in every run.
+    river = gim.make("riverswim")
+    for seed in range(8):
+        run = prepare(gim.GIM.paper(), river, 1000, seed).go()
+        assert run.explored_at is not None
+        assert list(run.memory.known.mask.sum(axis=1)) == [2, 2, 2, 2, 2, 0]
+
+
+def test_an_unknown_pair_may_be_much_more_than_d_steps_away():
+    # A lock: action 1 goes on, action 0 starts anew. D is S - 1, but a walk that looks one step
+    # ahead finds the way by chance, in 2^(S-1) steps or so; Lemma 2 has rho m S A D / (1 - beta).
+    S = 13
+    P = np.zeros((S, 2, S))
+    for s in range(S):
+        P[s, 0, 0] = P[s, 1, min(s + 1, S - 1)] = 1.0
+    lock = gim.TabularMDP(P, np.zeros((S, 2)), start=0, horizon=100)
+    assert lock.diameter() == pytest.approx(S - 1)
+    agent = gim.GIM.paper(m=1, rho=1.0, beta=0.0, patience=10**6)
+    run = prepare(agent, lock, 2000, seed=1).go()
+    bound = theory.exploration_bound(S, 2, 100, S - 1, m=1, rho=1.0, beta=0.0, delta=0.05)
+    assert run.explored_at is not None
+    assert run.explored_at + 1 > 3 * bound

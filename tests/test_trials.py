@@ -1,9 +1,13 @@
 """Trials, what is measured of them, and the engines that run them."""
 
+import csv
+import json
 import math
 import os
+import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import gymnasium
@@ -15,6 +19,7 @@ from gim.agent import agents
 from gim.agents.random import Random
 from gim.experiments import Results, Trial, execute, run_trial
 from gim.experiments.engines.base import TrialFailed
+from gim.experiments.engines.processes import Pool
 from gim.experiments.engines.threads import _switches, one_thread
 from gim.experiments.execute import Stopped, grid
 from gim.experiments.measures import curves, points
@@ -242,6 +247,24 @@ def test_parquet_keeps_every_bit(serial, tmp_path):
 # -- engines
 
 
+def test_csv_json_and_frames_hold_every_number(serial, tmp_path):
+    serial.to_csv(tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["score"]) for row in rows] == serial.column("score").tolist()
+    assert [row["agent"] for row in rows] == serial.column("agent").tolist()
+    serial.to_json(tmp_path / "a.json")
+    runs = json.loads((tmp_path / "a.json").read_text())
+    assert [run["seed"] for run in runs] == serial.column("seed").tolist()
+    assert runs[0]["curve_cumulative"] == serial.curves["cumulative"][0].tolist()
+    assert {run["total_eps"] for run in runs} >= {None}  # Q-learning never ends exploring
+    if find_spec("pandas") is None:
+        with pytest.raises(ValueError, match="pip install pandas"):
+            serial.to_pandas()
+    else:
+        assert serial.to_pandas()["score"].tolist() == serial.column("score").tolist()
+
+
 def test_two_processes_give_the_same_bits(serial):
     results = execute(SMALL, engine="processes", workers=2)
     assert results.same_bits(serial)
@@ -259,12 +282,17 @@ def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
             (server,) = children(os.getpid(), "gcs_server")
             looks.append(listening([os.getpid(), *children(os.getpid())]))
             looks.append(Path(f"/proc/{server}/environ").read_bytes())
+            words = Path(f"/proc/{server}/cmdline").read_bytes().decode()
+            looks.append(Path(re.search(r"[^=\0]*/gim-ray-[^/\0]*", words)[0]))
+            looks.append(looks[-1].stat().st_mode & 0o777)
 
     results = execute(SMALL, engine="ray", workers=2, progress=look)
     assert results.same_bits(serial)
     assert "RAY_USAGE_STATS_ENABLED" not in os.environ
     if looks:
-        addresses, environment = looks
+        addresses, environment, folder, mode = looks
+        assert mode == 0o700
+        assert not folder.exists(), "its logs are left behind"
         assert addresses
         assert addresses <= LOOPBACK
         assert b"RAY_USAGE_STATS_ENABLED=0" in environment
@@ -377,3 +405,20 @@ def test_an_agent_of_a_console_cannot_be_sent_out(monkeypatch):
     monkeypatch.delattr(sys.modules["__main__"], "__file__", raising=False)
     with pytest.raises(ValueError, match='take engine="serial"'):
         execute([Trial("riverswim", "random", 3, 0)], workers=1)
+
+
+def test_different_agents_are_compiled_at_the_same_time_and_each_by_one_worker():
+    """While one worker compiles an agent, another is given trials of other agents only."""
+    trials = [
+        Trial(task, agent, episodes=3, seed=0)
+        for task in ("riverswim", "casinoland")
+        for agent in ("gim", "rmax", "random")
+    ]
+    pool = Pool(trials)
+    first, second = pool.take(None), pool.take(None)
+    assert [trials[i].id for i in (first, second)] == ["riverswim/gim/3/0", "casinoland/rmax/3/0"]
+    assert trials[pool.take("riverswim")].agent == "random"  # the other two are taken
+    pool._now_compiled(second)  # for its task only
+    assert trials[pool.take("riverswim")].id == "riverswim/rmax/3/0"
+    pool.end()
+    assert pool.take(None) is None  # and nobody waits for ever

@@ -10,15 +10,26 @@ at most the most that can come, V1 and V0 being the maxima with and without a te
 
 The bonus b is that of `gim.agents.ucbvi` by its rule, along an episode about one standard error of
 the return. Its multiplier x is drawn for each plan (as in RandUCB: Vaswani, Mehrabian, Durand and
-Kveton, 2020): a tenth as a rule, and uniform between 0 and 1 with probability 1/sqrt(episodes so
-far). Little optimism is best on average, but now and then stuck for ever; plans that doubt all that
-is known, ever rarer, cost no more than sqrt(episodes) of them and end that. Where rewards are
-noisy, a few visits say little, and the parts of the bonus that stand for them are taken in full.
+Kveton, 2020): a tenth as a rule, and the square of a uniform number with probability
+1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
+plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that,
+and the square spares most of them the cost of doubting all. Where rewards are
+noisy, what few visits say of them is little, whatever is inferred of next states: the bonus for
+rewards is then taken in full, with a term for what their own n visits may have missed,
 
-The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything, or be the way out: the width of the rewards, and what the rest of the episode is
-predicted to cost, times that chance times a power of the steps so far.
-It can be collected once in a plan, so no pair is worth the largest reward at every step, and
+    (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
+
+A pair that was never met and of which nothing is known has the largest value that can come. So has
+one whose prediction q says too little: the squared error that it leaves open,
+
+    doubt + (1 - doubt) (1 - sum q^2) / (n0 + 1),   p ~ Dirichlet(n0 q) where it holds,
+
+is above one half (a wild guess leaves 1). Whoever believes such a guess stays where he has been.
+
+The test is what another pair never met might hide. Its prediction fails with a known chance, and it
+may then pay anything, or be the way out: the width of the rewards, and what the rest of the episode
+is predicted to cost, times that chance times a power of the steps so far. It can be collected once
+in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
 
@@ -35,6 +46,7 @@ from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
 from gim.inference.base import inferences
+from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
 from gim.jit import bind, hot
 from gim.model.counts import Counts
@@ -42,7 +54,9 @@ from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
+OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
+HALF = 0.5  # of the bonus for what few noisy rewards have missed
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
@@ -79,9 +93,10 @@ def hopeful(
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
     [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
-    that stand for next states, for what few visits have missed, and for rewards.
+    that stand for next states, for those that few visits have missed, for rewards, and for what few
+    visits have missed of them.
     """
-    scale, rare, of_rewards = scales
+    scale, rare, of_rewards, missed = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
     H, S, A = q.shape
     r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
@@ -98,8 +113,9 @@ def hopeful(
                 if n_r[s, a] > 0.0:
                     r[i] = R[s, a] / n_r[s, a]
                     spread = max(0.0, R2[s, a] - n_r[s, a] * r[i] * r[i]) + pooled
-                    noise[i] = spread / (n_r[s, a] + 1.0) / n_r[s, a]
-                bonus[i] = rare * (high - low) * L * one[i] / 3.0
+                    noise[i] = spread / n_r[s, a] / n_r[s, a]
+                    bonus[i] = missed * L / n_r[s, a] / 3.0
+                bonus[i] += rare * (high - low) * L * one[i] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
     by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
@@ -135,7 +151,7 @@ hopeful_csr = bind(hopeful, "csr", columns=columns_csr, moments=moments_csr)
 def multiplier(episode: int, rng: np.random.Generator) -> float:
     """What the bonus is multiplied by in a plan: little as a rule, now and then up to all of it."""
     u, x = rng.random(2)
-    return float(x) if u < 1.0 / math.sqrt(episode + 1.0) else LITTLE
+    return float(x * x) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
 
 
 def reward_noise(counts: Counts) -> float:
@@ -149,6 +165,17 @@ def reward_noise(counts: Counts) -> float:
     scatter = np.maximum(R2 - R**2 / n, 0.0)
     total = float(scatter[scatter > 1e-9 * float(R2.max(initial=0.0))].sum())
     return total / max(float((n - 1).sum()), 1.0)
+
+
+def unknowns(belief: Belief) -> NDArray[np.bool_]:
+    """Pairs never met whose prediction leaves too much open to stand for a first visit, [S, A]."""
+    prior, unmet = belief.prior, belief.counts.n == 0
+    if not (prior.n0.any() and unmet.any()):
+        return np.zeros(unmet.shape, bool)
+    pair = np.repeat(np.arange(unmet.size), np.diff(prior.first))
+    sharp = np.bincount(pair, prior.q**2, unmet.size).reshape(unmet.shape)
+    error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
+    return np.asarray(unmet & (error > OPEN))
 
 
 @dataclass(frozen=True)
@@ -175,7 +202,10 @@ class Analogist(Episodic, Agent, name="analogist"):
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts)
         scale = full * multiplier(mind.episode, mind.rng)
-        of_rewards = full if pooled > 0 else scale
+        unknown = unknowns(belief)
+        if unknown.any():
+            seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
+        missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct = hopeful_csr if isinstance(rows, tuple) else hopeful_dense
         induct(
             (rows, *seen[1:]),
@@ -184,7 +214,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             *self._tests(memory, rewards, mind),
             pooled,
             L,
-            (scale, of_rewards * surprise, of_rewards),
+            (scale, scale * surprise, full if pooled > 0 else scale, missed),
             (memory.q, memory.v, memory.policy),
         )
 

@@ -3,7 +3,7 @@
 Each episode follows the greedy policy of optimistic values whose bonus holds for all numbers of
 visits at once, by the law of the iterated logarithm: with n visits of a pair,
 
-    phi = sqrt((2 ln ln max(e, n) + ln(18 S A H / delta)) / n)
+    phi = sqrt((2 ln ln max(e, n) + ln(27 S A H / delta)) / n)
     Q_h(s, a) = min(r_max, r(s, a) + w phi)
                 + min(max V_{h+1}, sum_s' p(s'|s, a) V_{h+1}(s') + w (H - h - 1) phi)
 
@@ -76,7 +76,7 @@ class UBEV(Episodic, Agent, name="ubev"):
     ) -> None:
         """Backward induction with bonuses, each part clipped."""
         (low, high), task, ends = rewards, mind.task, memory.belief.terminal
-        log = math.log(18 * task.S * task.A * task.H / self.delta)
+        log = math.log(27 * task.S * task.A * task.H / self.delta)
         wide = self.scale * (high - low)
         bonus = wide * phi(seen.n, log)
         upper = np.minimum(high, mean_rewards(seen, high) + wide * phi(seen.n_r, log))

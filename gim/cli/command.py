@@ -24,6 +24,7 @@ from types import ModuleType
 from typing import Any, NoReturn
 
 import gim
+from gim.colour import paint
 from gim.limits import bounded_memory, too_large
 from gim.registry import did_you_mean
 
@@ -41,6 +42,8 @@ gim: reinforcement learning by analogy in finite Markov decision processes
   gim train riverswim --agent analogist       let an agent learn, and see what it has learned
   gim envs                                    the worlds there are, with their parameters
   gim agents                                  the agents there are, with theirs
+
+  gim doctor                                  whether all is well with this installation
 
 `gim --help` lists all commands, `gim COMMAND --help` tells more about one.
 """
@@ -117,6 +120,21 @@ def _run(words: list[str]) -> int:
     known = commands()
     if not words[0].startswith("-") and words[0] not in known:
         raise ValueError(f"unknown command {words[0]!r}{did_you_mean(words[0], known)}")
+    parser, parsers = _parsers(known)
+    args, rest = parser.parse_known_args(words)
+    if rest:
+        raise ValueError(_unrecognized(rest, parsers[words[0]]))
+    return int(args.run(args))
+
+
+def parsers_of() -> dict[str, argparse.ArgumentParser]:
+    """The parser of each subcommand."""
+    return _parsers(commands())[1]
+
+
+def _parsers(
+    known: dict[str, ModuleType],
+) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
     parser = _Parser("gim", description=gim.__doc__, allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"gim {gim.__version__}")
     parsers: Any = parser.add_subparsers(metavar="COMMAND", required=True)
@@ -131,12 +149,22 @@ def _run(words: list[str]) -> int:
         )
         module.options(command)
         command.set_defaults(run=module.run)
-    args = parser.parse_args(words)
-    return int(args.run(args))
+    return parser, dict(parsers.choices)
+
+
+def _unrecognized(rest: list[str], parser: argparse.ArgumentParser) -> str:
+    """What is said of words that no option takes: the nearest option, if it looks like one."""
+    text = f"unrecognized arguments: {' '.join(rest)}"
+    wrong = next((word.split("=")[0] for word in rest if word.startswith("--")), None)
+    if wrong is None:
+        return f"{text} (see {parser.prog} --help)"
+    known = [word for action in parser._actions for word in action.option_strings]
+    hint = did_you_mean(wrong, known)
+    return f"{text}{hint}" if "mean" in hint else f"{text} (see {parser.prog} --help)"
 
 
 def _say(text: str, status: int) -> int:
-    print(f"gim: {text}", file=sys.stderr)
+    print(f"{paint('gim:', 'red', sys.stderr)} {text}", file=sys.stderr)
     return status
 
 
@@ -153,4 +181,4 @@ def _message(problem: Exception) -> str:
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     text = re.sub(r"\x1b\[[\d;]*m", "", str(message))  # some packages colour theirs
-    print(f"gim: note: {' '.join(text.split())}", file=sys.stderr)
+    print(f"{paint('gim: note:', 'yellow', sys.stderr)} {' '.join(text.split())}", file=sys.stderr)

@@ -14,6 +14,7 @@ import numpy as np
 
 from gim import files
 from gim.cli.command import needs, whole
+from gim.cli.screen import table
 from gim.cli.summary import in_words
 from gim.deploy import names_of
 from gim.inference.analogies import analogies, words_of
@@ -27,7 +28,6 @@ from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
 from gim.model.rehearsal import Rehearsal, rehearse, sample
 from gim.run import task_of
-from gim.terminal import table
 from gim.worlds import world_of
 
 ENTRIES = 2_000_000  # of all dynamic matrices together; beyond it only the plain facts are shown

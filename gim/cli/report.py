@@ -12,6 +12,7 @@ import shlex
 from pathlib import Path
 
 from gim.cli.command import needs
+from gim.cli.screen import judged, width
 from gim.experiments.report.study import study_findings
 from gim.experiments.report.text import ledger_lines
 from gim.experiments.report.write import FIGURES, write_report
@@ -36,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
         results = Store(folder).results()
         if not len(results):
             raise ValueError(f"{folder} holds no trials: give a folder that --out has filled")
-        found = study_findings(results, shlex.join(["gim", "report", str(folder)]))
+        found = study_findings(results, shlex.join(["gim", "report", str(folder)]), folder)
     path = write_report(found, folder)
     if found.entries:
-        print(ledger_lines(found.entries) + "\n")
+        print(judged(ledger_lines(found.entries, width())) + "\n")
     print(f"report: {path} (figures as PNG and PDF: {folder / FIGURES})")
     return 0

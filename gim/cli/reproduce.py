@@ -1,16 +1,19 @@
 """Make the paper's tables and figures again, judge its claims, and write a report page.
 
+    gim reproduce demo --scale paper
     gim reproduce fig1 --scale quick --out results
     gim reproduce all --scale paper --out results
     gim reproduce analogy --scale quick
     gim reproduce variables --scale quick
 
-Artefacts are fig1 to fig14 and table1 to table3, `paper` for all of these, and `all` with the
-studies of claims that no figure shows (rho_beta, rho1, walks). `analogy` is the study of what goes
-beyond the paper, `variables` that of worlds made of variables, `logs` that of policies learned from
-logs; their parts have names of their own. Scales are smoke (seconds), quick (a minute; a few for a
-study), paper (an hour for a study) and full (the study's 100,000 episodes; else the same as paper).
-Finished trials are kept: the same command goes on where it stopped."""
+`demo` shows in a minute what all this is for. Artefacts are fig1 to fig14 and table1 to table3,
+`paper` for all of these, and `all` with the studies of claims that no figure shows (samples,
+readings, rho_beta, walks, ...). `analogy` is the study of what goes beyond the paper, `variables`
+that of worlds made of variables, `logs` that of policies learned from logs; their parts have names
+of their own. `scoreboard` plays every learner in eight worlds (paper: 90 minutes). Scales are smoke
+(seconds), quick (a minute; a few for a study), paper (an hour for a study) and full (the study's
+100,000 episodes; else the same as paper). Finished trials are kept: the same command goes on where
+it stopped."""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ import time
 from pathlib import Path
 
 from gim.cli.command import WRONG, needs
+from gim.cli.screen import judged, table, width
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
 from gim.experiments.catalogue import catalogue, chosen, groups
 from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
@@ -27,7 +31,7 @@ from gim.experiments.report.write import FIGURES, write_report
 from gim.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
 from gim.experiments.scale import SCALES
 from gim.registry import did_you_mean
-from gim.terminal import duration, table
+from gim.terminal import duration
 
 FEW = 5  # artefacts whose tables are shown in the terminal
 
@@ -79,7 +83,7 @@ def show(found: Findings, path: Path, seconds: float) -> None:
             print(f"{short_title(artefact)}. {each.title}\n")
             print(table(each.rows, each.columns) + "\n")
     if found.entries:
-        print(ledger_lines(found.entries) + "\n")
+        print(judged(ledger_lines(found.entries, width())) + "\n")
         if not SCALES[found.scale].whole:
             print(f"{REHEARSAL}\n")
     print(f"report: {path} (figures as PNG and PDF: {path.parent / FIGURES})")

@@ -15,9 +15,11 @@ changed file runs only what is new."""
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 
 from gim.cli.trials import engine_options, engine_words, keep_table, play, show
+from gim.experiments.report.study import keep_study
 from gim.experiments.study import Study
 
 
@@ -42,4 +44,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"{study.description}\n")
     show([each.task for each in study.tasks], study.agents, results)
     keep_table(results, args.out)
+    keep_study(args.study, args.out)
+    print(f"a page of it: {shlex.join(['gim', 'report', str(args.out)])}")
     return 0

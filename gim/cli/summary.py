@@ -8,12 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gim.cli.screen import table, width
 from gim.inference.certificate import certifiable, certify
 from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 from gim.policy import Policy
 from gim.runs import Run
-from gim.terminal import count, sparkline, table
+from gim.terminal import count, sparkline
 
 FEW = 30  # states of which a policy is shown
 SHARE = 0.95  # the probability with which a certificate is to hold
@@ -38,7 +39,10 @@ def in_words(rules: Sequence[Rule]) -> str:
     """What was learned, a line or two for each rule."""
     if not rules:
         return ""
-    lines = [fill(str(rule), 98, initial_indent="  ", subsequent_indent="    ") for rule in rules]
+    lines = [
+        fill(str(rule), width() or 98, initial_indent="  ", subsequent_indent="    ")
+        for rule in rules
+    ]
     more = len(lines) - RULES
     lines[RULES:] = [f"  and {more} more: run.analogies() has them all"] if more > 0 else []
     return "\n".join(["what was learned, in words", "", *lines])

@@ -26,10 +26,11 @@ from gim.limits import check_trials
 from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.policy import Policy
+from gim.progress import Progress
 from gim.reports import Report
 from gim.run import prepare
 from gim.runs import Interrupted, Run
-from gim.terminal import Progress, count
+from gim.terminal import count
 from gim.worlds import world_of
 
 DEFAULTS = {"episodes": 5000, "seed": 0}
@@ -168,7 +169,7 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
         bar.update(before + report.episode, f"return {count(report.mean)}")
 
-    bar.update(before + run.returns.size, "compiling")
+    bar.wait(before + run.returns.size, "compiling")
     return run.go(show)
 
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from gim.cli.command import INTERRUPTED, whole
+from gim.cli.screen import width
 from gim.experiments.comparison import comparison_table, hints, notes
 from gim.experiments.engines.base import ENGINES, engine_of
 from gim.experiments.execute import Stopped, execute
@@ -90,7 +91,7 @@ def show(titles: Sequence[str], agents: Sequence[str], results: Results) -> None
         parts = [results[start + i * runs : start + (i + 1) * runs] for i in range(len(agents))]
         several = f"{runs} runs" if runs > 1 else "1 run"
         print(f"{title}: {parts[0].column('episodes')[0]:,} episodes, {several}\n")
-        print(comparison_table(agents, parts))
+        print(comparison_table(agents, parts, width()))
         print("\n".join(["", *hints(agents, parts)]).rstrip() + "\n")
         for text in notes(agents, parts):
             print(f"gim: note: {title}, {text}", file=sys.stderr)

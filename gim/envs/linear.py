@@ -17,6 +17,8 @@ def linear(
     S: Annotated[int, Within(1), "states"] = 30,
     A: Annotated[int, Within(1), "actions"] = 20,
     d: Annotated[int, Within(1), "distributions that every row is a mixture of"] = 4,
+    low: Annotated[float, "what the worst of states would pay"] = 0.0,
+    high: Annotated[float, "what the best of states pays"] = 1.0,
     horizon: Annotated[int, Within(1), "steps of an episode, H"] = 10,
     seed: Annotated[int, Within(0), "draws the MDP"] = 0,
 ) -> TabularMDP:
@@ -38,19 +40,22 @@ def linear(
     State 0.
 
     ## Rewards
-    By state only: u^6 for a uniform u, scaled to a maximum of 1.
+    By state only: low + (high - low) x, with x = u^6 for a uniform u, scaled to a maximum of 1.
 
     ## Episode End
     Truncated after `horizon` steps.
 
     ## Arguments
-    `S`, `A`, `d`, `horizon` and `seed`.
+    `S`, `A`, `d`, `low`, `high`, `horizon` and `seed`.
 
     ## Version History
     * v0: first version
     """
+    if not low < high:
+        raise ValueError(f"linear: low = {low:g} is not below high = {high:g}")
     check_entries("linear", S * A * S)
     rng = np.random.default_rng(seed)
     phi = rng.dirichlet(np.full(d, 0.5), (S, A))  # [S, A, d]
     M = rng.dirichlet(np.full(S, 0.1), d)  # [d, S]
-    return TabularMDP(phi @ M, rewards_of_states(rng, S, A), start=0, horizon=horizon)
+    r = low + (high - low) * rewards_of_states(rng, S, A)
+    return TabularMDP(phi @ M, r, start=0, horizon=horizon)

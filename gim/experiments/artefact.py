@@ -55,6 +55,23 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Drawing:
+    """One drawing with what it shows."""
+
+    caption: str
+    svg: str
+
+
+@dataclass(frozen=True)
+class Picture:
+    """Drawings side by side."""
+
+    name: str  # of its files
+    title: str
+    drawings: list[Drawing]
+
+
+@dataclass(frozen=True)
 class Artefact:
     """A table or figure of the paper, made again, beside what the paper says of it."""
 
@@ -65,3 +82,4 @@ class Artefact:
     tables: list[Table] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)  # where we had to choose
     heading: str = "The paper"  # over the statement
+    pictures: list[Picture] = field(default_factory=list)  # stand before the figures

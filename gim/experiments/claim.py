@@ -1,7 +1,8 @@
 """What a claim is: a statement about experiments, and a rule that code can check.
 
-A claim is broken into parts, each of which holds, does not hold, or cannot be told because the runs
-it asks about did not finish. How parts become a verdict is in `gim.experiments.ledger`.
+A claim asks one question, in several places: a task, a size, a value of m. Each place is a part,
+which holds, does not hold, or is undecided: the interval leaves both open, or runs did not finish.
+How parts become a verdict is in `gim.experiments.ledger`.
 
 To add one, write one file in `gim/experiments/claims`, or a module of your own::
 
@@ -28,7 +29,7 @@ it. `gim.experiments.parts` has the comparisons that parts are made of. See docs
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar
@@ -47,11 +48,11 @@ _numbers = count()
 
 @dataclass(frozen=True)
 class Part:
-    """One thing that must be so for a claim to hold."""
+    """The answer in one place: all must hold for a claim to hold."""
 
-    what: str
-    holds: bool | None  # None: cannot be told, since runs did not finish
-    numbers: str
+    what: str  # the place
+    holds: bool | None  # None: undecided
+    numbers: str  # with their interval
 
 
 @dataclass(frozen=True)
@@ -62,22 +63,30 @@ class Claim(Params):
     statement: ClassVar[str]  # in our words
     source: ClassVar[str]  # where it is made
     rule: ClassVar[str]  # when a part of it holds
+    section: ClassVar[str] = "What is claimed"  # of the ledger
     needs: ClassVar[tuple[str, ...]]  # names of the experiments whose results it is checked on
     settings: ClassVar[tuple[str, ...]] = SETTINGS  # under each of which it is judged
+    besides: ClassVar[Mapping[str, tuple[str, ...]]] = {}  # what it needs more under a setting
     number: ClassVar[int]  # in the order in which claims were defined
 
-    def __init_subclass__(cls, name: str | None = None, **kwargs: Any) -> None:
+    def __init_subclass__(
+        cls, name: str | None = None, replace: bool = False, **kwargs: Any
+    ) -> None:
         super().__init_subclass__(**kwargs)
         cls.key, cls.number = name or snake(cls.__name__), next(_numbers)
-        claims.add(cls.key, cls)
+        claims.add(cls.key, cls, replace)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """Its parts under a setting; a pure function of the results, in which a run may miss."""
         raise TypeError(f"{type(self).__name__} must define check(results, setting)")
 
-    def runs(self, results: ResultsByCell, setting: str) -> Selection:
-        """What the (first) experiment that it needs gave under a setting."""
-        return Selection(results, cells_of(self.needs[0], results.scale), setting)
+    def runs(self, results: ResultsByCell, setting: str, name: str | None = None) -> Selection:
+        """What an experiment (the first that it needs) gave under a setting."""
+        return Selection(results, cells_of(name or self.needs[0], results.scale), setting)
+
+    def needed(self, setting: str) -> tuple[str, ...]:
+        """The experiments on which it is checked under a setting."""
+        return (*self.needs, *self.besides.get(setting, ()))
 
     def __str__(self) -> str:
         return self.key
@@ -104,9 +113,16 @@ class Selection:
             return self.results.lengths(cell)
         return self.results.values(cell, measure)
 
-    def means(self, panel: str, agent: str, measure: str) -> Floats:
-        """The mean at each x of a sweep."""
-        return np.array([self.of(cell, measure).mean() for cell in self.at(panel, agent)])
+    def sweep(self, panel: str, agent: str, measure: str) -> Floats:
+        """A measure at each x of a sweep, [xs, runs]."""
+        return np.array([self.of(cell, measure) for cell in self.at(panel, agent)])
+
+    def early(self, cell: Cell, episodes: int) -> Floats:
+        """The score of the first so many episodes (all, if there are fewer), [runs]."""
+        at, rewards = self.results.curves(cell, "cumulative")
+        end = min(float(episodes), float(at[-1]))
+        sums = np.array([np.interp(end, at, run) for run in rewards])
+        return np.asarray(sums / end / self.results.values(cell, "optimal_return"))
 
     def finished(self, cell: Cell) -> int:
         """How many runs finished exploring."""

@@ -11,12 +11,15 @@ from gim.experiments.results import Results
 from gim.terminal import table
 
 
-def comparison_table(agents: Sequence[str], parts: Sequence[Results]) -> str:
+def comparison_table(
+    agents: Sequence[str], parts: Sequence[Results], width: int | None = None
+) -> str:
     """Agents side by side in one world, the best first.
 
     Args:
         agents: a name each.
         parts: their runs, on the same seeds in the same order.
+        width: columns of the screen; None: any.
 
     Score is the mean return over the optimum, `vs best` the mean paired difference to the best
     agent, with 95 % intervals; `effect` is that difference in standard deviations. Without an exact
@@ -28,7 +31,7 @@ def comparison_table(agents: Sequence[str], parts: Sequence[Results]) -> str:
     rows = [[agents[i], *_cells(parts[i], parts[best], measure, i == best)] for i in order]
     vs = f"vs {agents[best]}"
     head = ["agent", measure.replace("_", " "), "95 % interval", vs, "effect"]
-    return table(rows, [*head, "explored after", "plans", "time"], align="<>>>>>>>")
+    return table(rows, [*head, "explored after", "plans", "time"], align="<>>>>>>>", width=width)
 
 
 def hints(agents: Sequence[str], parts: Sequence[Results]) -> list[str]:

@@ -16,7 +16,7 @@ from gim.experiments.spec import instance
 from gim.experiments.store import Store
 from gim.experiments.trial import Trial
 from gim.limits import check_trials
-from gim.terminal import Progress
+from gim.progress import Progress
 
 
 class Status(NamedTuple):

@@ -60,13 +60,17 @@ class Experiment(Params):
     heading: ClassVar[str] = "The question"  # over the statement: who says it, or what it is
 
     def __init_subclass__(
-        cls, name: str | None = None, abstract: bool = False, **kwargs: Any
+        cls,
+        name: str | None = None,
+        replace: bool = False,
+        abstract: bool = False,
+        **kwargs: Any,
     ) -> None:
         super().__init_subclass__(**kwargs)
         if not abstract:
             cls.key = name or snake(cls.__name__)
             for each in (cls.key, *cls.names):
-                experiments.add(each, cls)
+                experiments.add(each, cls, replace)
         if "cells" in vars(cls):  # thousands of trials, asked for by each step and each claim
             cls.cells = lru_cache(maxsize=8)(cls.cells)  # type: ignore[method-assign]
 

@@ -20,9 +20,8 @@ LABELS = {  # of the axes, by measure
     "post_score": "PostAvgReward / optimum",
 }
 HOLLOW = (
-    " A hollow mark: not all runs finished exploring. In TotalEps those count with all of their"
-    " episodes, so the mark is a lower bound; in PostAvgReward they have nothing to count, and the"
-    " mark is the mean of the others."
+    " Hollow marks: not all runs finished exploring. In TotalEps those count with all of their"
+    " episodes, a lower bound; in PostAvgReward the mark is the mean of the others."
 )
 
 
@@ -39,13 +38,30 @@ def curves_figure(
         f"{runs_of(found)}. Runs on drawn instances are scaled to the mean optimum of the "
         "instances."
     )
-    return Figure(name, f"{title}: {setting_title(setting)}", panels, note)
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Figure(name, several, panels, note)
 
 
-def _curve(results: ResultsByCell, cell: Cell) -> Series:
+def regret_figure(
+    results: ResultsByCell, cells: Sequence[Cell], setting: str, name: str, title: str
+) -> Figure:
+    """What was lost so far against the optimum: tells apart whose rewards lie on each other."""
+    found = pick(cells, setting)
+    panels = [
+        Panel(panel, "episode", "regret", [_curve(results, c, regret=True) for c in inside])
+        for panel, inside in by_panel(found)
+    ]
+    note = f"{runs_of(found)}. Episodes times the exact optimum, less what was earned."
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Figure(name, several, panels, note)
+
+
+def _curve(results: ResultsByCell, cell: Cell, regret: bool = False) -> Series:
     """A random task pays more in one instance than in another: each is scaled to their mean."""
     episode, runs = results.curves(cell, "cumulative")
     best = results.values(cell, "optimal_return")
+    if regret:
+        runs = episode * best[:, None] - runs
     if best.min() > 0:
         runs = runs * (best.mean() / best)[:, None]
     keep = np.unique(np.linspace(0, episode.size - 1, POINTS).round().astype(int))

@@ -1,8 +1,9 @@
 """The ledger of claims: what the paper says of its experiments, judged by code on the results.
 
-All parts of a claim hold: the claim holds; none: it does not; some: it holds in part; none can be
-told: not finished. Every claim is judged under each of its settings: those of the paper with the
-authors' and with fair ones.
+A claim holds if all of its parts do, and in part if some do; the summary then says which. It does
+not hold if none does and one is refuted. It is undecided if the data refute and confirm nothing.
+Every claim is judged under each of its settings: those of the paper with the authors' and with fair
+ones, and where the text can be read in more than one way with the kindest reading besides.
 """
 
 from __future__ import annotations
@@ -16,8 +17,9 @@ from gim.experiments.cells import ResultsByCell, distinct
 from gim.experiments.claim import Claim, Part, claims
 
 HOLDS, IN_PART, FAILS = "holds", "holds in part", "does not hold"
-NOT_FINISHED = "not finished"
-VERDICTS = (HOLDS, IN_PART, FAILS, NOT_FINISHED)
+UNDECIDED = "undecided"
+VERDICTS = (HOLDS, IN_PART, FAILS, UNDECIDED)
+NAMED = 8  # parts that a summary names at the most
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,7 @@ class Entry:
     statement: str
     source: str
     rule: str
+    section: str
     judgements: dict[str, Judgement]  # by setting
 
     def as_dict(self) -> dict[str, Any]:
@@ -45,24 +48,42 @@ class Entry:
 
 
 def verdict(parts: Sequence[Part]) -> str:
-    """All, some or none of the parts that can be told hold."""
-    told = [part.holds for part in parts if part.holds is not None]
-    if not told:
-        return NOT_FINISHED
-    if all(told):
-        return HOLDS if len(told) == len(parts) else IN_PART
-    return IN_PART if any(told) else FAILS
+    """All of the parts hold, or some; none does and one is refuted; or nothing can be told."""
+    holds = [part.holds for part in parts]
+    if holds and all(holds):
+        return HOLDS
+    if any(holds):
+        return IN_PART
+    return FAILS if False in holds else UNDECIDED
+
+
+def summary(parts: Sequence[Part]) -> str:
+    """How many parts hold and how many are undecided; if some do and some do not, which."""
+    if len(parts) == 1:
+        return parts[0].numbers
+    holding = [part.what for part in parts if part.holds]
+    others = [part.what for part in parts if not part.holds]
+    undecided = sum(part.holds is None for part in parts)
+    text = f"{len(holding)} of {len(parts)}"
+    if undecided:
+        text += f", {undecided} undecided"
+    if not holding or not others:
+        return text
+    if len(others) < len(holding):
+        return f"{text}: all but {_listed(others)}"
+    return f"{text}: {_listed(holding)}"
 
 
 def judge(claim: Claim, results: ResultsByCell, setting: str) -> Judgement:
     """Check one claim under one setting."""
     parts = claim.check(results, setting)
-    holding = sum(part.holds is True for part in parts)
-    untold = sum(part.holds is None for part in parts)
-    summary = f"{holding} of {len(parts)} parts hold"
-    if untold:
-        summary += f", {untold} not finished"
-    return Judgement(verdict(parts), parts[0].numbers if len(parts) == 1 else summary, parts)
+    return Judgement(verdict(parts), summary(parts), parts)
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - NAMED
+    text = "; ".join(names[:NAMED])
+    return f"{text} and {more} more" if more > 0 else text
 
 
 def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
@@ -79,7 +100,12 @@ def ledger(results: ResultsByCell, ran: Iterable[str]) -> list[Entry]:
             claim.statement,
             claim.source,
             claim.rule,
-            {setting: judge(claim, results, setting) for setting in claim.settings},
+            claim.section,
+            {
+                setting: judge(claim, results, setting)
+                for setting in claim.settings
+                if have.issuperset(claim.needed(setting))
+            },
         )
         for claim in all_claims()
         if have.issuperset(claim.needs)
@@ -95,6 +121,14 @@ def all_claims() -> list[Claim]:
         return max(place.get(key, last) for key in claim.needs), claim.number
 
     return sorted((claims.make(name) for name in claims.names()), key=order)
+
+
+def by_section(entries: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """The entries of each section, in order."""
+    found: dict[str, list[Entry]] = {}
+    for entry in entries:
+        found.setdefault(entry.section, []).append(entry)
+    return found
 
 
 def settings_of(entries: Iterable[Entry]) -> list[str]:

@@ -1,27 +1,40 @@
-"""How parts of claims are made: estimates and paired comparisons, with their numbers as text."""
+"""How parts of claims are made: estimates and paired comparisons, with their numbers as text.
+
+What is asked is always whether a mean lies in some range. The 95 % interval decides: inside the
+range the part holds, outside it does not, and across a border it is undecided. One run has no
+interval and decides nothing, nor do runs that are missing or did not finish.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from gim.experiments.cells import Cell, Floats
 from gim.experiments.claim import Part, Selection
-from gim.experiments.statistics import Estimate, compare, mean_interval
+from gim.experiments.statistics import Estimate, mean_interval
 
 
-def told(holds: Any, values: ArrayLike) -> bool | None:
-    """Whether something holds; None where a value is NaN, since a run is missing or unfinished."""
-    return None if np.isnan(values).any() else bool(holds)
+def inside(estimate: Estimate, low: float = -math.inf, high: float = math.inf) -> bool | None:
+    """Whether a mean lies above `low` and at `high` or below it, by its interval."""
+    if math.isnan(estimate.low):
+        return None
+    if estimate.low > low and estimate.high <= high:
+        return True
+    return False if estimate.high <= low or estimate.low > high else None
 
 
 def greater(
-    what: str, a: Floats, b: Floats, names: tuple[str, str], digits: int = 3, by: float = 0.0
+    what: str,
+    a: Floats,
+    b: Floats,
+    names: tuple[str, str],
+    digits: int = 3,
+    by: float = 0.0,
+    at_most: float = math.inf,
 ) -> Part:
-    """The mean of a is larger than that of b, paired by seed, and the interval says so.
+    """The mean of a is larger than that of b, paired by seed.
 
     Args:
         what: the part's name.
@@ -29,18 +42,21 @@ def greater(
         names: of a and b.
         digits: behind the point.
         by: how much larger it must be.
+        at_most: how much larger it may be.
     """
-    if np.isnan(a).any() or np.isnan(b).any():
-        missing = names[0] if np.isnan(a).any() else names[1]
-        return Part(what, None, f"{missing}: not all runs finished")
-    difference = compare(a, b).difference
-    sure = math.isnan(difference.low) or difference.low > by
+    for values, name in zip((a, b), names, strict=True):
+        if np.isnan(values).any():
+            return Part(what, None, f"{name}: not all runs finished")
+    difference = mean_interval(a - b)
     text = f"{names[0]} {a.mean():,.{digits}f}, {names[1]} {b.mean():,.{digits}f}, "
-    return Part(what, bool(difference.mean > by and sure), text + between(difference, digits))
+    return Part(what, inside(difference, by, at_most), text + between(difference, digits))
 
 
 def longer(runs: Selection, what: str, slow: Cell, fast: Cell, names: tuple[str, str]) -> Part:
     """One explores for longer than the other; runs that never finish count with all episodes.
+
+    Their number is then too small, which may confirm that the slow one is slower, and refute it for
+    the fast one, but not the other way round.
 
     Args:
         runs: the results.
@@ -48,15 +64,34 @@ def longer(runs: Selection, what: str, slow: Cell, fast: Cell, names: tuple[str,
         slow, fast: whose TotalEps should be the larger, and whose the smaller.
         names: of the two.
     """
-    done = runs.finished(slow), runs.finished(fast)
-    if not any(done):
-        return Part(what, None, "no run of either finished exploring")
     part = greater(what, runs.of(slow, "total_eps"), runs.of(fast, "total_eps"), names, 0)
-    many = len(slow.trials)
-    if done != (many, many):
-        finished = f"{names[0]} {done[0]}, {names[1]} {done[1]} of {many} runs"
-        return Part(what, part.holds, f"{part.numbers}; finished: {finished}")
-    return part
+    done, many = (runs.finished(slow), runs.finished(fast)), len(slow.trials)
+    if done == (many, many):
+        return part
+    unsure = done[1] < many if part.holds else done[0] < many
+    finished = f"finished: {names[0]} {done[0]}, {names[1]} {done[1]} of {many} runs"
+    return Part(what, None if unsure else part.holds, f"{part.numbers}; {finished}")
+
+
+def at_least(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+    """The mean is above `limit`."""
+    return _limited(what, values, digits, low=limit)
+
+
+def at_most(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+    """The mean is at most `limit`."""
+    return _limited(what, values, digits, high=limit)
+
+
+def below(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+    """The mean is below `limit`: what `at_least` is not."""
+    part = at_least(what, values, limit, digits)
+    return Part(what, None if part.holds is None else not part.holds, part.numbers)
+
+
+def counted(what: str, holds: bool, numbers: str) -> Part:
+    """A part that is counted or computed and has no chance in it."""
+    return Part(what, holds, numbers)
 
 
 def between(difference: Estimate, digits: int = 3) -> str:
@@ -66,33 +101,17 @@ def between(difference: Estimate, digits: int = 3) -> str:
     return f"difference {mean:+,.{digits}f}{interval}"
 
 
-def spread(what: str, means: Floats, limit: float, digits: int = 3, share: bool = False) -> Part:
-    """The largest less the smallest mean of a sweep is at most `limit` (a share of their mean)."""
-    if np.isnan(means).any():
-        return Part(what, None, "not all runs finished")
-    width = float(np.ptp(means))
-    text = f"from {means.min():,.{digits}f} to {means.max():,.{digits}f}"
-    if share:
-        width /= abs(float(means.mean()))
-        return Part(what, width <= limit, f"{text}, {width:.0%} of the mean")
-    return Part(what, width <= limit, f"{text}, spread {width:.{digits}f}")
-
-
-def at_least(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
-    """The mean is at least `limit`."""
-    if np.isnan(values).any():
-        return Part(what, None, f"{int(np.isnan(values).sum())} of {values.size} not finished")
-    return Part(what, bool(values.mean() >= limit), _mean(values, digits))
-
-
-def at_most(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
-    """The mean is at most `limit`."""
-    if np.isnan(values).any():
-        return Part(what, None, f"{int(np.isnan(values).sum())} of {values.size} not finished")
-    return Part(what, bool(values.mean() <= limit), _mean(values, digits))
-
-
-def _mean(values: Floats, digits: int) -> str:
+def spoken_mean(values: Floats, digits: int = 3) -> str:
+    """A mean with its interval, as text."""
     mean, low, high, _ = mean_interval(values)
     interval = "" if math.isnan(low) else f" ({low:,.{digits}f} to {high:,.{digits}f})"
     return f"{mean:,.{digits}f}{interval}"
+
+
+def _limited(
+    what: str, values: Floats, digits: int, low: float = -math.inf, high: float = math.inf
+) -> Part:
+    missing = int(np.isnan(values).sum())
+    if missing:
+        return Part(what, None, f"{missing} of {values.size} not finished")
+    return Part(what, inside(mean_interval(values), low, high), spoken_mean(values, digits))

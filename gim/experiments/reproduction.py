@@ -27,6 +27,7 @@ from gim.files import replacing
 
 MANIFEST = "reproduction.json"
 TITLES = {  # of a report, by group; the first that has one of its experiments counts
+    "demo": "Learning by analogy, in a minute",
     "all": "Reproduction of the paper's experiments",
     "analogy": "Analogy, put to the test",
 }
@@ -94,9 +95,12 @@ class Findings:
     remarks: list[str] = field(default_factory=list)  # what a reader must know of the results
 
 
-def findings(manifest: Manifest, results: Results) -> Findings:
-    """Analyse and judge; pure but for the tasks that are built to look at them."""
-    scale = SCALES[manifest.scale]
+def findings(manifest: Manifest, results: Results, runs: int | None = None) -> Findings:
+    """Analyse and judge; pure but for the tasks that are built to look at them.
+
+    With `runs`, the first so many runs of each cell alone.
+    """
+    scale = scale_of(manifest, runs)
     experiments = chosen(manifest.keys)
     found = ResultsByCell(results, scale)
     return Findings(
@@ -120,21 +124,33 @@ def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list[Trial]:
     return sorted(found, key=lambda trial: trial.task)
 
 
-def stored(folder: Path) -> Findings:
-    """The findings of a folder in which everything was run, if need be with other code."""
+def scale_of(manifest: Manifest, runs: int | None = None) -> Scale:
+    """The scale at which something was run, or its first runs alone."""
+    scale = SCALES[manifest.scale]
+    return scale if runs is None else replace(scale, runs=min(runs, scale.runs))
+
+
+def stored(folder: Path, runs: int | None = None, partial: bool = False) -> Findings:
+    """The findings of a folder in which everything was run, if need be with other code.
+
+    Args:
+        folder: of `gim reproduce`.
+        runs: the first so many alone, where no more have ended yet.
+        partial: whether trials may be missing, which are gaps then.
+    """
     manifest = Manifest.load(folder)
     store = Store(folder)
-    trials = trials_of(chosen(manifest.keys), SCALES[manifest.scale])
+    trials = trials_of(chosen(manifest.keys), scale_of(manifest, runs))
     found, remarks = store.find(trials)
     for remark in remarks:
         warnings.warn(remark, stacklevel=2)
     missing = sum(result is None for result in found)
-    if missing:
+    if missing and not partial:
         names = " ".join(shortest(manifest.keys))
         again = f"gim reproduce {names} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
     kept = Results.of(result for result in found if result is not None)
-    return replace(findings(manifest, kept), remarks=remarks)
+    return replace(findings(manifest, kept, runs), remarks=remarks)
 
 
 def versions() -> dict[str, str]:

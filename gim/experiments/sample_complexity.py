@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.experiments.measures import POINTS, policy_value
-from gim.loop import EPISODE, STEP
 from gim.runs import Run
 
 
@@ -80,8 +79,7 @@ class Watched(Run):
             return
         self.exact &= thought
         self._seen = seen
-        now = self.clock.now
-        since = int(now[EPISODE]) + (now[STEP] > 0)
+        since = int(self.clock.episode[0]) + (self.clock.h[0] > 0)
         if self.since and self.since[-1] == since:  # two changes before the episode began
             self.value.pop()
         else:

@@ -19,12 +19,13 @@ from typing import Any, NamedTuple
 
 from gim import files
 from gim.experiments.code import reason, told
-from gim.experiments.measures import MEASURES
+from gim.experiments.measures import MEASURES, points
 from gim.experiments.result import MACHINE, Result
 from gim.experiments.results import Results
 from gim.experiments.trial import FORMAT, Trial
 
 KIND = "trial"
+WORDS = {"task", "agent", "world", "id", "notes", "host"}  # columns of text; all others are numbers
 OLD = re.compile(r"[0-9a-f]{32}")  # a name without the code, as 0.1.0 gave it
 
 
@@ -186,10 +187,29 @@ def _read(path: Path) -> Stored | str:
         meta = saved.meta
         if meta.get("digest") != path.stem:
             return f"{path} holds the trial {meta.get('digest')}, not that of its name"
-        columns = meta["columns"]
-        if lacking := {*MEASURES, *MACHINE} - columns.keys():
-            return f"{path} lacks the column {min(lacking)}"
-        result = Result.unpack(saved.arrays, columns)
+        result = Result.unpack(saved.arrays, meta["columns"])
+        if wrong := _wrong(result, meta["trial"]):
+            return f"{path} {wrong}"
         return Stored(result, meta["trial"], meta["code"]["modules"], meta["code"]["versions"])
     except (ValueError, OSError, LookupError, AttributeError, TypeError) as problem:
         return str(problem)
+
+
+def _wrong(result: Result, trial: Mapping[str, Any]) -> str:
+    """What no trial like this gives; empty if there is nothing of the kind."""
+    columns, curves = result.columns, result.curves
+    if lacking := {*MEASURES, *MACHINE} - columns.keys():
+        return f"lacks the column {min(lacking)}"
+    for name, value in columns.items():
+        if not isinstance(value, str if name in WORDS else int | float):
+            return f"has {value!r:.40} in the column {name}"
+        if name in trial and trial[name] is not None and value != trial[name]:
+            return (
+                f"has {value!r:.40} in the column {name}, where its trial has {trial[name]!r:.40}"
+            )
+    at = points(columns["episodes"])
+    for name in {"episode", "cumulative", "return"} | curves.keys():
+        curve = curves.get(name)
+        if curve is None or curve.shape != at.shape or curve.dtype.kind not in "if":
+            return f"has no curve {name!r} of {at.size} points"
+    return "" if (curves["episode"] == at).all() else "has a curve of other episodes"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gim.experiments.artefact import Table
-from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, pick
+from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, episodes_of, pick
 from gim.experiments.settings import setting_title
 from gim.experiments.statistics import Estimate, mean_interval
 
@@ -29,9 +29,8 @@ def means_table(
         for panel, inside in by_panel(found)
     ]
     agents = distinct(cell.agent for cell in found)
-    return Table(
-        f"{title}: {setting_title(setting)}", ["task", *agents], rows, f"{runs_of(found)}."
-    )
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Table(several, ["task", *agents], rows, f"{runs_of(found)}.")
 
 
 def finished_table(results: ResultsByCell, cells: Sequence[Cell], setting: str) -> Table:
@@ -88,9 +87,13 @@ def spoken(estimate: Estimate, digits: int = 3) -> str:
 
 
 def runs_of(cells: Sequence[Cell]) -> str:
-    """How many runs a mean is of, for a note."""
+    """How many runs a mean is of and how long they are, for a note."""
     runs = max((len(cell.trials) for cell in cells), default=0)
-    return f"Mean of {runs} runs, 95 % bootstrap interval" if runs > 1 else "One run"
+    lengths = sorted({episodes_of(cell) for cell in cells})
+    episodes = " or ".join(f"{n:,}" for n in lengths) or "0"
+    if runs > 1:
+        return f"Mean of {runs} runs of {episodes} episodes, 95 % bootstrap interval"
+    return f"One run of {episodes} episodes"
 
 
 def _episodes(point: Point) -> str:

@@ -55,7 +55,8 @@ class Ways(NamedTuple):
     gamma: NDArray[np.float64]  # [1]
     before: NDArray[np.float64]  # [S] worth before a change that others must be told of, or TOLD
     queue: NDArray[np.int64]  # [S] the states with such a change, a ring
-    ends: NDArray[np.int64]  # [2] place of the first of them, and how many they are
+    first: NDArray[np.int64]  # [1] place of the first of them
+    waiting: NDArray[np.int64]  # [1] how many they are
     work: NDArray[np.int64]  # [1] links looked at so far
 
     def limits(self) -> Limits:
@@ -67,7 +68,8 @@ class Ways(NamedTuple):
             "hope": states,
             "p": Limit(0, 1, grows=True),
             "queue": states,
-            "ends": Limit(0, S),
+            "first": states,
+            "waiting": Limit(0, S),
             "work": VISITS,
             "gamma": SAME,
         }
@@ -93,7 +95,8 @@ def new_ways(counts: Counts, own: NDArray[np.float64], gamma: float) -> Ways:
         gamma=np.array([gamma]),
         before=np.full(S, TOLD),
         queue=np.zeros(S, np.int64),
-        ends=np.zeros(2, np.int64),
+        first=np.zeros(1, np.int64),
+        waiting=np.zeros(1, np.int64),
         work=np.zeros(1, np.int64),
     )
     if pairs.size:
@@ -149,8 +152,8 @@ def enqueue(ways: Any, s: int) -> None:
     """The worth of s is about to change: others must be told."""
     if ways.before[s] == TOLD:
         ways.before[s] = ways.worth[s]
-        ways.queue[(ways.ends[0] + ways.ends[1]) % ways.queue.size] = s
-        ways.ends[1] += 1
+        ways.queue[(ways.first[0] + ways.waiting[0]) % ways.queue.size] = s
+        ways.waiting[0] += 1
 
 
 @rare
@@ -173,10 +176,10 @@ def tell(ways: Any) -> None:
     A worth that rose may make any pair that leads there the better way; one that fell concerns
     those whose way it was.
     """
-    while ways.ends[1] > 0:
-        t = ways.queue[ways.ends[0]]
-        ways.ends[0] = (ways.ends[0] + 1) % ways.queue.size
-        ways.ends[1] -= 1
+    while ways.waiting[0] > 0:
+        t = ways.queue[ways.first[0]]
+        ways.first[0] = (ways.first[0] + 1) % ways.queue.size
+        ways.waiting[0] -= 1
         rose, fell = ways.worth[t] > ways.before[t], ways.worth[t] < ways.before[t]
         ways.before[t] = TOLD
         k = ways.links.to[t] if rose or fell else END
@@ -197,9 +200,9 @@ def tell(ways: Any) -> None:
 @rare
 def fall(ways: Any) -> None:
     """The goals of the queue have gone: forget all ways that led there, and find others."""
-    first, size = ways.ends[0], ways.queue.size
+    first, size = ways.first[0], ways.queue.size
     i = 0
-    while i < ways.ends[1]:
+    while i < ways.waiting[0]:
         t = ways.queue[(first + i) % size]
         ways.worth[t], ways.way[t] = 0.0, NONE
         k = ways.links.to[t]
@@ -210,7 +213,7 @@ def fall(ways: Any) -> None:
                 enqueue(ways, s)
             k = ways.links.table[k, ALSO_TO]
         i += 1
-    n, back, sweeps = ways.ends[1], True, 2  # back and forth, until none finds a better way
+    n, back, sweeps = ways.waiting[0], True, 2  # back and forth, until none finds a better way
     while sweeps > 0:
         sweeps -= 1
         for j in range(n):

@@ -16,7 +16,7 @@ from gim.logs.worth import values_of
 from gim.planning.checks import checked_discount, checked_weight
 from gim.policy import Policy
 
-DEFAULT = "r_min"  # chosen by `gim reproduce logs`; see docs/logs.md
+DEFAULT = "ramdp:kappa=0.25"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gim.experiments.cells import ResultsByCell
 from gim.experiments.claim import Claim, claims
 from gim.experiments.experiment import experiments
-from gim.experiments.ledger import NOT_FINISHED, VERDICTS, Judgement, judge
+from gim.experiments.ledger import UNDECIDED, VERDICTS, Judgement, judge
 from gim.experiments.results import Results
 from gim.experiments.scale import SCALES
 from gim.testing.made_up import NEVER, Columns, alike, made_up_results, varied
@@ -19,15 +19,15 @@ def check_claim(claim: Claim) -> None:
     Its name finds it, it says what it states, where and by which rule, and the experiments that it
     needs are registered. Under each of its settings it gives a verdict, the same each time, with
     numbers for every part: on results that are all alike, on varied ones, on runs of which none
-    finished exploring, and on results of which half are missing. Where nothing was run it is not
-    finished, unless it asks for no result at all.
+    finished exploring, and on results of which half are missing. Where nothing was run it is
+    undecided, unless it asks for no result at all.
     """
     assert claims.make(claim.key) == claim, f"{claim.key} is another claim"
     for text in ("statement", "source", "rule"):
         assert getattr(claim, text, ""), f"{claim.key} has no {text}"
     assert claim.needs, f"{claim.key} needs no experiment: it would never be judged"
     assert claim.settings, f"{claim.key} has no settings: it would never be judged"
-    for name in claim.needs:
+    for name in {n for each in claim.settings for n in claim.needed(each)}:
         key = experiments.make(name).key
         assert key == name, f"{claim.key} needs {name}: write {key}"
     for setting in claim.settings:
@@ -36,7 +36,8 @@ def check_claim(claim: Claim) -> None:
 
 def _check_under(claim: Claim, setting: str) -> None:
     def made_up(columns: Columns) -> ResultsByCell:
-        return made_up_results([experiments.make(name) for name in claim.needs], SMOKE, columns)
+        needed = [experiments.make(name) for name in claim.needed(setting)]
+        return made_up_results(needed, SMOKE, columns)
 
     full = _judged(claim, made_up(varied), setting)
     _judged(claim, made_up(alike), setting)
@@ -44,7 +45,7 @@ def _check_under(claim: Claim, setting: str) -> None:
     _judged(claim, ResultsByCell(made_up(varied).table[::2], SMOKE), setting)
     nothing = _judged(claim, ResultsByCell(Results.of([]), SMOKE), setting)
     where = f"{claim.key} under {setting!r}"
-    assert nothing == full or nothing.verdict == NOT_FINISHED, (
+    assert nothing == full or nothing.verdict == UNDECIDED, (
         f"{where}: {nothing.verdict} although nothing was run: a part that is NaN holds=None"
     )
 

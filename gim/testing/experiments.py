@@ -123,7 +123,8 @@ def _check_runs(experiment: Experiment, play: int | None) -> None:
 def _check_artefact(experiment: Experiment, artefact: Artefact) -> None:
     key = experiment.key
     assert artefact.key == key, f"{key}: its artefact is called {artefact.key}"
-    assert artefact.figures or artefact.tables, f"{key}: neither a figure nor a table"
+    shown = artefact.figures or artefact.tables or artefact.pictures
+    assert shown, f"{key}: neither a figure nor a table nor a picture"
     try:
         json.dumps(asdict(artefact))
     except TypeError as problem:

@@ -69,7 +69,7 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
     free: SimpleQueue[Scratch] = SimpleQueue()
     for scratch in copies:
         free.put(scratch)
-    reach = Reach(ROOT, args.out / "reach")
+    reach = Reach(ROOT, args.out / "reach", args.slow)
     stale = reach.stale(args.tests or sorted((ROOT / "tests").glob("test_*.py")))
 
     def trace(file: Path) -> None:
@@ -84,6 +84,9 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
     pool = ThreadPoolExecutor(args.jobs)
     try:
         list(pool.map(trace, stale))
+        files = sorted({test.name.split("::")[0] for test in reach.tests})
+        for scratch in copies:
+            scratch.warm_up(files)
         running = {pool.submit(one, mutant): mutant for mutant in todo}
         for done in as_completed(running):
             yield running[done], done.result()
@@ -109,8 +112,11 @@ def judge(mutant: Mutant, tests: Sequence[Test], scratch: Scratch, budget: float
     spent = list(accumulate(test.seconds for test in tests))
     chosen = tests[: max(1, bisect(spent, budget))]
     limit = EXTRA + FACTOR * spent[len(chosen) - 1]
-    with scratch.mutated(mutant):
-        outcome = scratch.pytest([test.name for test in chosen], limit)
+    names = [test.name for test in chosen]
+    outcome = scratch.warm(mutant, names, limit)
+    if outcome.status == SURVIVED:  # a fresh start has the last word
+        with scratch.mutated(mutant):
+            outcome = scratch.pytest(names, limit)
     if outcome.status == SURVIVED:
         return outcome._replace(test=f"{len(chosen)} of {len(tests)} tests pass")
     return outcome
@@ -124,6 +130,7 @@ def _options() -> argparse.ArgumentParser:
     add("--only", action="append", metavar="ROOM", help=f"one of {', '.join(ROOMS)}, or a file")
     add("--tests", action="append", type=_file, metavar="FILE", help="use these tests only")
     add("--budget", type=float, default=300, metavar="SECONDS", help="of tests a mutant (300)")
+    add("--slow", type=float, default=20, metavar="SECONDS", help="leave out slower tests (20)")
     add("--jobs", type=int, default=1, metavar="N", help="mutants at a time (1)")
     add("--again", action="store_true", help="run those again that were not killed")
     add("--show", metavar="ID", help="print a mutant as a diff, and run nothing")

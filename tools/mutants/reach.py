@@ -13,7 +13,6 @@ from tools.mutants.operators import Mutant
 from tools.mutants.scratch import Scratch
 from tools.mutants.tracer import SECONDS, TRACE
 
-SLOW = 20.0  # processor seconds, traced, after which a test is not used
 HOURS = 3600.0  # limit for all tests of a file
 
 
@@ -28,11 +27,12 @@ class Test(NamedTuple):
 class Reach:
     """The map from functions to tests, kept in a folder, one file for each file of tests.
 
-    An entry holds as long as neither the tests nor any module that they reach has changed.
+    An entry holds as long as neither the tests nor any module that they reach has changed. A test
+    that takes more than `slow` processor seconds, traced, is not used.
     """
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self.root, self.folder = root, folder
+    def __init__(self, root: Path, folder: Path, slow: float = 20.0) -> None:
+        self.root, self.folder, self.slow = root, folder, slow
         self.tests: list[Test] = []
         folder.mkdir(parents=True, exist_ok=True)
 
@@ -45,7 +45,7 @@ class Reach:
         out = scratch.root / "trace.jsonl"
         out.unlink(missing_ok=True)
         name = file.relative_to(self.root).as_posix()
-        scratch.pytest([name], HOURS, words="", **{TRACE: str(out), SECONDS: str(SLOW)})
+        scratch.pytest([name], HOURS, words="", **{TRACE: str(out), SECONDS: str(self.slow)})
         lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
         reached = {place.split()[0] for line in lines for place in line["reach"]}
         kept = {"digest": self._digest(file, reached), "modules": sorted(reached), "tests": lines}
@@ -85,7 +85,7 @@ class Reach:
 
     def _digest(self, file: Path, modules: Iterable[str]) -> str:
         """Of a file of tests, its helpers, and the modules that it reaches."""
-        digest = hashlib.sha256(file.read_bytes())
+        digest = hashlib.sha256(file.read_bytes() + str(self.slow).encode())
         helpers = [path for path in file.parent.glob("*.py") if not path.name.startswith("test_")]
         for path in [*sorted(helpers), *(self.root / name for name in sorted(modules))]:
             digest.update(path.read_bytes() if path.exists() else b"")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -16,11 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.mutants.operators import Mutant
+from tools.mutants.warm import OUTPUT, UNFIT
 
 LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "results", "build", "dist", "*.egg-info")
 PLAIN = {"NUMBA_DISABLE_JIT": "1"}  # a compiler takes longer than the tests of one function
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 KILLED, SURVIVED, TIMEOUT = "killed", "survived", "timeout"
+PLUGINS = ["-p", "tools.mutants.tracer", "-p", "no:cacheprovider"]
+OPTIONS = ["-q", "--tb=no", "-rfE", "--basetemp=tmp", *PLUGINS]
 WAIT = 20.0  # times the limit of processor time: what hangs, or a machine that is busy
 
 
@@ -40,12 +44,43 @@ class Scratch:
         shutil.copytree(root, self.root, ignore=LEFT_OUT)
         self._clock = int(time.time())
         self._process: subprocess.Popen[str] | None = None
+        self._warm: subprocess.Popen[str] | None = None
 
     def close(self) -> None:
         """End what runs in the copy, and remove it."""
-        if self._process is not None:
-            _end(self._process)
+        for process in (self._process, self._warm):
+            if process is not None:
+                _end(process)
         self._folder.cleanup()
+
+    def warm_up(self, files: Sequence[str]) -> None:
+        """Import these files of tests, for `warm`."""
+        self._warm = subprocess.Popen(
+            [sys.executable, "-m", "tools.mutants.warm"],
+            cwd=self.root,
+            env=self._environment(),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+        self._tell([[*OPTIONS, "-x"], list(files)])
+
+    def warm(self, mutant: Mutant, tests: Sequence[str], limit: float) -> Outcome:
+        """Run these tests on a mutant from a warm start; it has survived if that cannot be done."""
+        if self._warm is None or not mutant.function:
+            return Outcome(SURVIVED)
+        source = mutant.applied((self.root / mutant.module).read_bytes()).decode()
+        job = {"module": mutant.module, "function": mutant.function, "source": source}
+        self._tell(job | {"tests": list(tests), "limit": limit, "wait": WAIT * limit})
+        assert self._warm.stdout is not None
+        status = int(self._warm.stdout.readline())
+        return Outcome(SURVIVED) if status == UNFIT else self._outcome(status, OUTPUT)
+
+    def _tell(self, words: object) -> None:
+        assert self._warm is not None
+        assert self._warm.stdin is not None
+        print(json.dumps(words), file=self._warm.stdin, flush=True)
 
     @contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[None]:
@@ -70,36 +105,41 @@ class Scratch:
         """Run these tests, up to the first failure, within a limit of processor seconds."""
         listed = self.root / "tests.txt"
         listed.write_text("\n".join(tests))
-        plugins = "-p tools.mutants.tracer -p no:cacheprovider --basetemp=tmp"
-        options = f"-q --tb=no -rfE {plugins} {words}".split()
         # Processor time, not time: a busy machine must not turn a survivor into a timeout.
         shell = ["/bin/sh", "-c", 'ulimit -t "$0" && exec "$@"', str(int(limit) + 1)]
+        output = self.root / "output.txt"
         self._process = process = subprocess.Popen(
-            [*shell, sys.executable, "-m", "pytest", *options, f"@{listed.name}"],
+            [*shell, sys.executable, "-m", "pytest", *OPTIONS, *words.split(), f"@{listed.name}"],
             cwd=self.root,
-            env=os.environ | ONE_THREAD | PLAIN | {"PYTHONPATH": self._path()} | environment,
-            stdout=subprocess.PIPE,
+            env=self._environment() | environment,
+            stdout=output.open("w"),
             stderr=subprocess.STDOUT,
-            text=True,
             start_new_session=True,
+            text=True,
         )
         try:
-            output, _ = process.communicate(timeout=WAIT * limit)
+            process.wait(timeout=WAIT * limit)
         except subprocess.TimeoutExpired:
             return Outcome(TIMEOUT)
         finally:
             _end(process)
-        if process.returncode == 0:
-            return Outcome(SURVIVED)
-        if process.returncode in (-signal.SIGXCPU, -signal.SIGKILL):
-            return Outcome(TIMEOUT)
-        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", output, re.M)
-        return Outcome(KILLED, failed.group(1) if failed else output.strip().split("\n")[-1])
+        return self._outcome(process.returncode, output.name)
 
-    def _path(self) -> str:
-        """The copy first; then the tools, where the tree itself has none."""
+    def _outcome(self, status: int, output: str) -> Outcome:
+        """What an exit status and the file of an output say."""
+        if status == 0:
+            return Outcome(SURVIVED)
+        if status in (-signal.SIGXCPU, -signal.SIGKILL):
+            return Outcome(TIMEOUT)
+        text = (self.root / output).read_text(errors="replace")
+        failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.M)
+        return Outcome(KILLED, failed.group(1) if failed else text.strip().split("\n")[-1])
+
+    def _environment(self) -> dict[str, str]:
+        """The copy comes first on the path; then the tools, where the tree itself has none."""
         here = Path(__file__).parent.parent.parent
-        return os.pathsep.join([str(self.root), str(here)])
+        path = os.pathsep.join([str(self.root), str(here)])
+        return os.environ | ONE_THREAD | PLAIN | {"PYTHONPATH": path}
 
 
 def _end(process: subprocess.Popen[str]) -> None:

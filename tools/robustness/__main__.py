@@ -1,4 +1,4 @@
-"""`python -m tools.robustness WHAT`: faults, fuzz, soak, extremes or files, as tables.
+"""`python -m tools.robustness WHAT`: faults, fuzz, soak, runs, extremes or files, as tables.
 
 The exit status is 1 if anything was found.
 """
@@ -15,7 +15,9 @@ import numpy as np
 
 from gim.agent import agents
 from gim.experiments import execute
-from tools.robustness import extremes, faults, fuzz, run_files, soak, words
+from tools.robustness import extremes, faults, fuzz, run_files, soak, whole_runs, words
+
+DEFAULT = "analogist"
 
 
 def run_faults(args: argparse.Namespace) -> int:
@@ -100,6 +102,22 @@ def run_extremes(args: argparse.Namespace) -> int:
     return sum(row.count("X") for row in rows)
 
 
+def run_whole(args: argparse.Namespace) -> int:
+    """Whole runs of every agent, of the default learner ten times as many."""
+    number = 20 if args.short else args.number // 20
+    _table(("agent", "runs", "failed", "seconds"), [])
+    failed = 0
+    for agent in [DEFAULT, *(name for name in agents.names() if name != DEFAULT)]:
+        began = time.perf_counter()
+        share = number if agent == DEFAULT else number // 10
+        found = [each for each in whole_runs.falls(agent, share, args.seed) if each]
+        _line((agent, share, len(found), f"{time.perf_counter() - began:.0f}"))
+        for each in found[:5]:
+            print(*each, sep=", ", file=sys.stderr, flush=True)
+        failed += len(found)
+    return failed
+
+
 def run_soak(args: argparse.Namespace) -> int:
     """Long runs of a few agents."""
     rows, leaks = [], 0
@@ -127,6 +145,7 @@ WHAT = {
     "faults": run_faults,
     "fuzz": run_fuzz,
     "soak": run_soak,
+    "runs": run_whole,
     "extremes": run_extremes,
     "files": run_files_,
 }
@@ -137,7 +156,9 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
     parser.add_argument("what", choices=WHAT)
     parser.add_argument("--short", action="store_true", help="one of each kind")
-    parser.add_argument("--number", type=int, default=100_000, help="inputs of the fuzzer")
+    parser.add_argument(
+        "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"
+    )
     parser.add_argument("--seed", type=int, default=0)
     args = parser.parse_args()
     return int(WHAT[args.what](args) > 0)

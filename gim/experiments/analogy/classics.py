@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from gim.experiments.analogy import settings
 from gim.experiments.analogy.gains import compared
-from gim.experiments.analogy.settings import HUGE, SMALL, AnalogyStudy, Place, longer_only, newest
+from gim.experiments.analogy.settings import (
+    HUGE,
+    RIVALS,
+    SMALL,
+    AnalogyStudy,
+    Place,
+    longer_only,
+    newest,
+)
+from gim.experiments.analogy.verdicts import judged
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.scale import Scale
 
+PAPERS = SMALL | {"paper": 10_000}  # episodes as many as the paper's
 PLACES = (
-    Place("Synthetic", "synthetic", longer_only(SMALL)),
-    Place("GridWorld", "gridworld", SMALL),
-    Place("CasinoLand", "casinoland", longer_only(SMALL)),
-    Place("RiverSwim", "riverswim", SMALL),
+    Place("Synthetic", "synthetic", longer_only(PAPERS), share=0.997),
+    Place("GridWorld", "gridworld", PAPERS, share=0.990),
+    Place("CasinoLand", "casinoland", longer_only(PAPERS), share=0.996),
+    Place("RiverSwim", "riverswim", PAPERS, share=0.998),
     Place("GridWorld 8x8", "gridworld:height=8,width=8,cost=0,horizon=20", longer_only(SMALL)),
     Place("RiverSwim 15", "riverswim:length=15,horizon=100", longer_only(SMALL)),
     Place("FrozenLake", newest("FrozenLake"), SMALL),
@@ -30,16 +40,16 @@ class Classics(AnalogyStudy):
     statement = "Does analogy harm on tasks that have a structure of another kind?"
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """Three agents on eight tasks."""
-        return settings.cells(PLACES, scale)
+        """The Analogist and its twin on eight tasks, and a sweep of plain learners."""
+        return [*settings.cells(PLACES, scale, RIVALS), *settings.sweep(PLACES, scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Curves and their totals."""
-        places = self.cells(results.scale)
-        curves, tables = compared(results, places, "analogy-classics", "Grids, chains and others")
+        found = settings.cells(PLACES, results.scale, RIVALS)
+        curves, tables = compared(results, found, "analogy-classics", "Grids, chains and others")
         return self.artefact(
             figures=[curves],
-            tables=tables,
+            tables=[*judged(results, PLACES), *tables],
             notes=[
                 "The paper's four tasks as they are, a grid of 8x8 with horizon 20, a river of "
                 "length 15 with horizon 100, and Gymnasium's FrozenLake and Taxi as they are.",

@@ -14,7 +14,8 @@ from gim.experiments.figures import number
 from gim.experiments.statistics import Estimate, compare, curve_band
 from gim.experiments.tables import estimate_of, spoken
 
-HORIZONS = (100, 1_000, 10_000, 100_000)
+MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
+HORIZONS = (*MARKS, 10_000, 100_000)
 POINTS = 60  # of a drawn curve, evenly spaced on the logarithmic axis
 START = 5  # episodes at its beginning: fewer are noise, and would stretch the axis
 HARM = 0.005  # a mean loss that counts, as a share of the optimum
@@ -80,8 +81,11 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     for panel, inside in by_panel(cells):
         rows.append([panel, f"{episodes_of(inside[0]):,}"])
         for control in CONTROLS:
-            difference = gain(results, inside, panel, control)
-            rows[-1] += [signed(difference), gain_verdict(difference)]
+            if pick(inside, agent=control):
+                difference = gain(results, inside, panel, control)
+                rows[-1] += [signed(difference), gain_verdict(difference)]
+            else:  # not played there
+                rows[-1] += [NOTHING, NOTHING]
     return Table(
         "Paired gain of the Analogist",
         ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],

@@ -4,13 +4,21 @@ from __future__ import annotations
 
 from gim.experiments.analogy import settings
 from gim.experiments.analogy.gains import compared, gain_figure
-from gim.experiments.analogy.settings import LARGE, AnalogyStudy, Place, longer_only
+from gim.experiments.analogy.settings import (
+    LARGE,
+    NEVER_WORSE,
+    AnalogyStudy,
+    Place,
+    longer_only,
+)
+from gim.experiments.analogy.verdicts import judged
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.scale import Scale
 
 RANKS = ((2, 5), (5, 8), (12, 16))  # J and K
 BLOCKS = 10
+PAYS = 0.04  # what a few kinds of state must bring over the best plain learner
 SHARED = {  # who shares factors: parameters of the task, and the ranks
     "shared state": ("shared=state", RANKS),
     "shared action": ("shared=action", RANKS),
@@ -22,7 +30,8 @@ def place(line: str, given: str, J: int, K: int) -> Place:
     """S=50 and A=40 are the generator's own; of each line the lowest rank is played at smoke."""
     episodes = LARGE if RANKS[0] == (J, K) else longer_only(LARGE)
     title = f"{line}, J={J}"
-    return Place(title, f"shared_factors:J={J},K={K},{given}", episodes, line, float(J))
+    bound = PAYS if line == "shared state" and J <= 5 else NEVER_WORSE
+    return Place(title, f"shared_factors:J={J},K={K},{given}", episodes, line, float(J), bound)
 
 
 PLACES = tuple(
@@ -42,12 +51,12 @@ class Ranks(AnalogyStudy):
     )
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """Three agents on eight tasks."""
-        return settings.cells(PLACES, scale)
+        """Three agents on eight tasks, and a sweep of plain learners."""
+        return [*settings.cells(PLACES, scale), *settings.sweep(PLACES, scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Curves, their totals, and the gains against the rank."""
-        found = self.cells(results.scale)
+        found = settings.cells(PLACES, results.scale)
         title = "Exactly low rank, S=50 and A=40"
         curves, tables = compared(results, found, "analogy-ranks", title)
         return self.artefact(
@@ -55,7 +64,7 @@ class Ranks(AnalogyStudy):
                 curves,
                 gain_figure(results, found, "analogy-gain", "What analogy brings, by rank"),
             ],
-            tables=tables,
+            tables=[*judged(results, PLACES), *tables],
             notes=[
                 "Every dynamic matrix has rank J. Shared state: one set of J kinds of state "
                 "serves all next states; shared action: likewise for actions.",

@@ -12,19 +12,24 @@ from gim.experiments.cells import Cell
 from gim.experiments.experiment import Experiment
 from gim.experiments.scale import Scale
 
-FIRST = 2000  # of the seeds of a rehearsal, which may be looked at while agents are built
-FRESH = 2200  # of the seeds that count, which may not
+CHOICE, MEASURE = 6000, 7000  # first seeds: to choose the best plain learner, and to compare all
+REHEARSAL = -4000  # added to them where work is not whole: seeds that count are not looked at
 
 ANALOGIST, PLAIN, POOLED = "Analogist", "plain twin", "pooled marginal"
+BONUSES = ("none", "0.003", "0.01", "0.03", "0.1")  # UCBVI's scale: `none` is the plain twin
+SWEEP = {bonus: f"ucbvi:scale={bonus},growth=0.1" for bonus in BONUSES}
 AGENTS = {
     ANALOGIST: "analogist",
-    PLAIN: "analogist:infer=none",
+    PLAIN: SWEEP["none"],
     POOLED: "analogist:infer=analogy(candidates=marginal)",
 }
+RIVALS = (ANALOGIST, PLAIN)  # where a pooled marginal, as slow as the Analogist, would tell nothing
+CHOOSING, COMPARED = "to choose", "to compare"  # settings of cells that hold the sweep
 
-SMALL = {"smoke": 50, "quick": 1_000, "paper": 10_000, "full": 100_000}
-LARGE = SMALL | {"smoke": 10, "paper": 20_000}  # S=50, A=40
-HUGE = {"quick": 50, "paper": 500, "full": 10_000}  # Taxi: a plan of 4 ms
+NEVER_WORSE = -0.005  # than the best plain learner, in the share of the optimum over all episodes
+SMALL = {"smoke": 50, "quick": 1_000, "paper": 5_000, "full": 100_000}
+LARGE = SMALL | {"smoke": 10, "paper": 1_000, "full": 20_000}  # S=50, A=40
+HUGE = {"quick": 50, "paper": 200, "full": 10_000}  # Taxi: a plan of 4 ms
 
 
 class AnalogyStudy(Experiment, abstract=True):
@@ -50,30 +55,46 @@ class Place:
     episodes: Mapping[str, int] = field(hash=False)  # by scale; left out of a scale not named
     line: str = ""  # of a figure over ranks
     x: float = 0.0  # where that figure has it
+    bound: float = NEVER_WORSE  # what is asked for over the best plain learner
+    share: float | None = None  # of the optimum that is asked for over all episodes
 
 
-def cells(places: Sequence[Place], scale: Scale) -> list[Cell]:
-    """Every agent in every place; run k plays instance k from seed k, for all agents alike."""
+def cells(
+    places: Sequence[Place], scale: Scale, agents: Sequence[str] = tuple(AGENTS)
+) -> list[Cell]:
+    """These agents in every place; run k plays instance k from seed k, for all agents alike."""
     return [
         Cell.of(
             place.line,
             place.title,
             agent,
             place.task,
-            spec,
+            AGENTS[agent],
             place.episodes[scale.name],
             seeds(scale),
             place.x,
         )
         for place in places
         if scale.name in place.episodes
-        for agent, spec in AGENTS.items()
+        for agent in agents
     ]
 
 
-def seeds(scale: Scale) -> range:
+def sweep(places: Sequence[Place], scale: Scale) -> list[Cell]:
+    """Plain learners with every bonus in every place, on seeds to choose and seeds to compare."""
+    blocks = ((CHOOSING, CHOICE), (COMPARED, MEASURE))
+    return [
+        Cell.of(setting, place.title, bonus, place.task, spec, episodes, seeds(scale, first))
+        for place in places
+        if (episodes := place.episodes.get(scale.name))
+        for setting, first in blocks
+        for bonus, spec in SWEEP.items()
+    ]
+
+
+def seeds(scale: Scale, first: int = MEASURE) -> range:
     """Those of the runs at a scale; what was rehearsed is not played again where it counts."""
-    first = FRESH if scale.whole else FIRST
+    first += 0 if scale.whole else REHEARSAL
     return range(first, first + scale.runs)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from gim.experiments.analogy import settings
 from gim.experiments.analogy.gains import compared
 from gim.experiments.analogy.settings import SMALL, AnalogyStudy, Place
+from gim.experiments.analogy.verdicts import judged
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.scale import Scale
@@ -24,18 +25,18 @@ class Unrelated(AnalogyStudy):
     statement = "Does analogy harm where there is little or nothing to infer?"
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """Three agents on two tasks."""
-        return settings.cells(PLACES, scale)
+        """Three agents on two tasks, and a sweep of plain learners."""
+        return [*settings.cells(PLACES, scale), *settings.sweep(PLACES, scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Curves and their totals."""
-        places = self.cells(results.scale)
+        found = settings.cells(PLACES, results.scale)
         curves, tables = compared(
-            results, places, "analogy-unrelated", "Little or nothing in common"
+            results, found, "analogy-unrelated", "Little or nothing in common"
         )
         return self.artefact(
             figures=[curves],
-            tables=tables,
+            tables=[*judged(results, PLACES), *tables],
             notes=[
                 "On the paper's Synthetic task the best reward at hand is nearly all there is to "
                 "gain, whatever the dynamics; rewards of states make them matter. It is near "

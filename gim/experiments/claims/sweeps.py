@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.claim import Claim, Part, Selection
 from gim.experiments.paper.settings import GREEDY, MODEL_BASED, RMAX
-from gim.experiments.parts import greater, longer, told
+from gim.experiments.paper.thresholds import SHORT
+from gim.experiments.parts import at_least, at_most, greater, longer
 
 HIGH, WORSE = 0.95, 0.01  # of the optimum
 
@@ -18,36 +17,36 @@ class MoreReward(Claim):
     """At every m of Figure 3."""
 
     statement = "For the same m GIM gains more than RMax."
-    source = "Fig. 3a"
-    rule = "GIM's score is above RMax's, interval included."
+    source = "Fig. 3a, Section 7.2"
+    rule = "GIM's score is above RMax's."
     needs = ("fig3",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """See `Claim`."""
-        return _by_m(self.runs(results, setting), "rank 2", "score")
+        return _gains(self.runs(results, setting), "rank 2")
 
 
 class Sooner(Claim):
     """At every m of Figure 3."""
 
     statement = "For the same m GIM finishes exploring sooner."
-    source = "Fig. 3b"
-    rule = "GIM's TotalEps is below RMax's, interval included."
+    source = "Fig. 3b, Section 7.2, Appendix C.2"
+    rule = "GIM's TotalEps is below RMax's."
     needs = ("fig3",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """See `Claim`."""
-        return _by_m(self.runs(results, setting), "rank 2", "total_eps")
+        return _sooner(self.runs(results, setting), "rank 2")
 
 
 class SlightlyWorse(Claim):
-    """GIM's PostAvgReward against RMax's, on the seeds on which both finished."""
+    """GIM's PostAvgReward against RMax's, at the values of m at which all runs of both finished."""
 
     statement = "For the same m GIM's policy is less than 1 % worse than RMax's."
-    source = "Fig. 3c, Fig. 9"
+    source = "Figs. 3c and 9, Section 7.2, Appendix C.2"
     rule = (
-        "RMax's PostAvgReward is above GIM's by less than 0.01 of the optimum, at every m at "
-        "which both finished on at least half of the seeds."
+        f"RMax's PostAvgReward exceeds GIM's by at most {WORSE} of the optimum, in the mean over "
+        "the values of m at which every run of both finished."
     )
     needs = ("fig7to9",)
 
@@ -56,19 +55,36 @@ class SlightlyWorse(Claim):
         runs = self.runs(results, setting)
         parts = []
         for panel in runs.panels:
-            lost, pairs = [], 0
-            for ours, theirs in zip(runs.at(panel, GREEDY), runs.at(panel, RMAX), strict=True):
-                both = runs.of(theirs, "post_score") - runs.of(ours, "post_score")
-                ended = both[np.isfinite(both)]
-                if 2 * ended.size >= both.size:
-                    lost.append(float(ended.mean()))
-                    pairs += ended.size
-            if lost:
-                numbers = f"worse by {min(lost):+.3f} to {max(lost):+.3f}"
-                numbers += f" at {len(lost)} values of m, on {pairs} pairs of runs that finished"
-                parts.append(Part(panel, max(lost) < WORSE, numbers))
+            theirs, ours = (runs.sweep(panel, a, "post_score") for a in (RMAX, GREEDY))
+            worse = theirs - ours
+            ended = np.isfinite(worse).all(axis=1)
+            if ended.any():
+                part = at_most(panel, worse[ended].mean(axis=0), WORSE)
+                numbers = f"worse by {part.numbers} over {ended.sum()} of {ended.size} values of m"
+                parts.append(Part(panel, part.holds, numbers))
             else:
-                parts.append(Part(panel, None, "at no m have both finished on half of the seeds"))
+                parts.append(Part(panel, None, "at no m have all runs of both finished"))
+        return parts
+
+
+class LowerWithM(Claim):
+    """AvgReward at the smallest and the largest m."""
+
+    statement = "A higher m gives less reward within the same episodes."
+    source = "Fig. 7, Appendix C.2"
+    rule = "AvgReward at the smallest m is above that at the largest."
+    needs = ("fig7to9",)
+
+    def check(self, results: ResultsByCell, setting: str) -> list[Part]:
+        """See `Claim`."""
+        runs = self.runs(results, setting)
+        parts = []
+        for agent in MODEL_BASED:
+            for panel in runs.panels:
+                low, *_, high = runs.at(panel, agent)
+                scores = runs.of(low, "score"), runs.of(high, "score")
+                names = f"m {low.x:g}", f"m {high.x:g}"
+                parts.append(greater(f"{agent}, {panel}", *scores, names))
         return parts
 
 
@@ -76,8 +92,8 @@ class AlwaysHigh(Claim):
     """GIM's AvgReward at its worst m."""
 
     statement = "GIM keeps above 95 % of the optimal reward whatever m."
-    source = "Fig. 7"
-    rule = "GIM's AvgReward at its worst m is above 0.95."
+    source = "Fig. 7, Appendix C.2"
+    rule = f"GIM's AvgReward at its worst m is above {HIGH}."
     needs = ("fig7to9",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
@@ -85,18 +101,22 @@ class AlwaysHigh(Claim):
         runs = self.runs(results, setting)
         parts = []
         for panel in runs.panels:
-            means = runs.means(panel, GREEDY, "score")
-            numbers = f"from {means.min():.3f} to {means.max():.3f} over m"
-            parts.append(Part(panel, told(means.min() > HIGH, means), numbers))
+            cells = runs.at(panel, GREEDY)
+            worst = min(
+                cells, key=lambda cell: np.nan_to_num(runs.of(cell, "score").mean(), nan=-9)
+            )
+            part = at_least(panel, runs.of(worst, "score"), HIGH)
+            numbers = f"{part.numbers} at m {worst.x:g}{_early(runs, worst)}"
+            parts.append(Part(panel, part.holds, numbers))
         return parts
 
 
 class LessSensitive(Claim):
-    """How far AvgReward and TotalEps move over m."""
+    """How far AvgReward moves over m."""
 
-    statement = "GIM is less sensitive to m than RMax."
-    source = "Figs. 3, 7, 8"
-    rule = "The spread of the means over m is smaller for GIM."
+    statement = "GIM's reward is less sensitive to m than RMax's."
+    source = "Figs. 3a and 7, Section 7.2, Appendix C.2"
+    rule = "The largest less the smallest AvgReward over m is smaller for GIM, run by run."
     needs = ("fig7to9",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
@@ -104,58 +124,94 @@ class LessSensitive(Claim):
         runs = self.runs(results, setting)
         parts = []
         for panel in runs.panels:
-            for measure, what, digits in (("score", "AvgReward", 3), ("total_eps", "TotalEps", 0)):
-                means = [runs.means(panel, agent, measure) for agent in MODEL_BASED]
-                ours, theirs = (float(np.ptp(each)) for each in means)
-                numbers = f"spread over m: GIM {ours:,.{digits}f}, RMax {theirs:,.{digits}f}"
-                done = [runs.finished(c) for agent in MODEL_BASED for c in runs.at(panel, agent)]
-                many = len(runs.at(panel, RMAX)[0].trials)
-                if measure == "total_eps" and min(done) < many:  # then the means are lower bounds
-                    numbers += f", at some m with {min(done)} of {many} runs finished"
-                    parts.append(Part(f"{panel}: {what}", None, numbers))
-                else:
-                    parts.append(Part(f"{panel}: {what}", told(ours < theirs, means), numbers))
+            spreads = [np.ptp(runs.sweep(panel, agent, "score"), axis=0) for agent in MODEL_BASED]
+            parts.append(greater(panel, spreads[1], spreads[0], (RMAX, GREEDY)))
         return parts
 
 
-class Grids(Claim):
-    """Both, on both grids."""
+class RobustExploring(Claim):
+    """How far TotalEps moves over m."""
 
-    statement = "On grid worlds, too, GIM gains more and explores sooner for the same m."
-    source = "Fig. 10"
-    rule = "As above, at every m."
+    statement = "As m grows GIM's exploration grows less than RMax's."
+    source = "Figs. 3b and 8, Section 7.2, Appendix C.2"
+    rule = "TotalEps at the largest m less that at the smallest is smaller for GIM, run by run."
+    needs = ("fig7to9",)
+
+    def check(self, results: ResultsByCell, setting: str) -> list[Part]:
+        """See `Claim`."""
+        runs = self.runs(results, setting)
+        parts = []
+        for panel in runs.panels:
+            ends = {a: (runs.at(panel, a)[0], runs.at(panel, a)[-1]) for a in MODEL_BASED}
+            grown = {
+                a: runs.of(b, "total_eps") - runs.of(s, "total_eps") for a, (s, b) in ends.items()
+            }
+            part = greater(panel, grown[RMAX], grown[GREEDY], (RMAX, GREEDY), 0)
+            many = len(ends[RMAX][0].trials)
+            # Unfinished runs of RMax at the largest m make its growth a lower bound; no others may.
+            rest = [ends[GREEDY][0], ends[GREEDY][1], ends[RMAX][0]]
+            if min(map(runs.finished, rest)) < many:
+                part = Part(panel, None, f"{part.numbers}; not all runs finished")
+            elif (done := runs.finished(ends[RMAX][1])) < many:
+                holds = part.holds or None
+                part = Part(panel, holds, f"{part.numbers}; RMax finished in {done} of {many} runs")
+            parts.append(part)
+        return parts
+
+
+class GridsGain(Claim):
+    """AvgReward on both grids."""
+
+    statement = "On grid worlds, too, GIM gains more than RMax for the same m."
+    source = "Fig. 10, Appendix C.2"
+    rule = "GIM's score is above RMax's."
     needs = ("fig10",)
 
     def check(self, results: ResultsByCell, setting: str) -> list[Part]:
         """See `Claim`."""
         runs = self.runs(results, setting)
-        parts = []
-        for panel in runs.panels:
-            for measure, what in (("score", "gains more"), ("total_eps", "explores sooner")):
-                parts.append(_all(f"{panel}: GIM {what}", _by_m(runs, panel, measure)))
-        return parts
+        return [part for panel in runs.panels for part in _gains(runs, panel, f"{panel}, ")]
 
 
-def _by_m(runs: Selection, panel: str, measure: str) -> list[Part]:
-    """GIM ahead of RMax, m by m: more reward, or fewer episodes."""
+class GridsSooner(Claim):
+    """TotalEps on both grids."""
+
+    statement = "On grid worlds, too, GIM finishes exploring sooner for the same m."
+    source = "Fig. 10, Appendix C.2"
+    rule = "GIM's TotalEps is below RMax's."
+    needs = ("fig10",)
+
+    def check(self, results: ResultsByCell, setting: str) -> list[Part]:
+        """See `Claim`."""
+        runs = self.runs(results, setting)
+        return [part for panel in runs.panels for part in _sooner(runs, panel, f"{panel}, ")]
+
+
+def _pairs(runs: Selection, panel: str) -> list[tuple[Cell, Cell]]:
+    """GIM's and RMax's cell at every m."""
+    return list(zip(runs.at(panel, GREEDY), runs.at(panel, RMAX), strict=True))
+
+
+def _gains(runs: Selection, panel: str, where: str = "") -> list[Part]:
     parts = []
-    for ours, theirs in zip(runs.at(panel, GREEDY), runs.at(panel, RMAX), strict=True):
-        parts.append(_ahead(runs, ours, theirs, measure))
+    for ours, theirs in _pairs(runs, panel):
+        scores = runs.of(ours, "score"), runs.of(theirs, "score")
+        part = greater(f"{where}m = {ours.x:g}", *scores, (GREEDY, RMAX))
+        early = _early(runs, ours, theirs)
+        parts.append(Part(part.what, part.holds, part.numbers + early))
     return parts
 
 
-def _ahead(runs: Selection, ours: Cell, theirs: Cell, measure: str) -> Part:
-    what = f"m = {ours.x:g}"
-    if measure == "total_eps":
-        return longer(runs, what, theirs, ours, (RMAX, GREEDY))
-    return greater(what, runs.of(ours, measure), runs.of(theirs, measure), (GREEDY, RMAX))
+def _sooner(runs: Selection, panel: str, where: str = "") -> list[Part]:
+    return [
+        longer(runs, f"{where}m = {ours.x:g}", theirs, ours, (RMAX, GREEDY))
+        for ours, theirs in _pairs(runs, panel)
+    ]
 
 
-def _all(what: str, parts: Sequence[Part]) -> Part:
-    """Several parts as one."""
-    told = [part for part in parts if part.holds is not None]
-    holding = [part.what for part in told if part.holds]
-    numbers = f"at {len(holding)} of {len(parts)} values of m"
-    if not told:
-        return Part(what, None, "no run finished exploring")
-    return Part(what, len(holding) == len(parts), numbers)
+def _early(runs: Selection, *cells: Cell) -> str:
+    """The scores of the first episodes of longer runs, as text."""
+    if max(cell.trials[0].episodes for cell in cells) <= SHORT:
+        return ""
+    means = ", ".join(f"{cell.agent} {runs.early(cell, SHORT).mean():.3f}" for cell in cells)
+    return f"; first {SHORT:,} episodes: {means}"

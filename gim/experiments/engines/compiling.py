@@ -1,4 +1,4 @@
-"""Compile once, then fan out: loops are compiled here and found in the cache by all workers."""
+"""Compile once: a little of each kind of trial is played, then its loop is in the cache for all."""
 
 from __future__ import annotations
 
@@ -18,18 +18,27 @@ ENOUGH = 100_000  # steps, which take some milliseconds
 
 
 def compile_loops(trials: list[Trial]) -> None:
-    """Play a little of each kind of trial, so that workers find its loop in the cache."""
-    kinds = {(_kind(trial.agent), _kind(trial.task)): trial for trial in reversed(trials)}
+    """Play a little of each kind of trial here, so that workers find its loop in the cache."""
+    kinds = {kind_of(trial): trial for trial in reversed(trials)}
     with one_thread():
         for trial in kinds.values():
             try:
-                agent, world = agents.make(trial.agent), build(trial.task)
-                _rehearse(prepare(agent, world, trial.episodes, trial.seed))
+                rehearse(trial)
             except ValueError as problem:
                 raise TrialFailed(f"{trial.id}: {problem}") from None
 
 
-def _rehearse(run: Run) -> None:
+def rehearse(trial: Trial) -> None:
+    """Play so much of a trial that all it runs is compiled."""
+    _play_a_little(prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed))
+
+
+def kind_of(trial: Trial) -> tuple[Any, Any]:
+    """What of a trial decides what is compiled for it: the kinds of its agent and of its task."""
+    return _kind(trial.agent), _kind(trial.task)
+
+
+def _play_a_little(run: Run) -> None:
     """Play an episode, and more if the agent, running compiled, has not planned by then."""
     run.pause_at(run.task.H)
     if run.plans == 0 and isinstance(run.world, TabularMDP):

@@ -1,8 +1,9 @@
 """Trials on the processors of this machine: the default engine.
 
-Loops are compiled once here, then workers are started that find them in the cache. Workers are
-plain processes that speak JSON (`worker.py`): nothing is pickled or forked, scripts need no guard
-but for agents of their own, and Ctrl-C reaches this process alone, which ends them.
+Each kind of agent is compiled by the first worker that meets it, different kinds at the same time;
+the others find its loops in the cache. Workers are plain processes that speak JSON (`worker.py`):
+nothing is pickled or forked, scripts need no guard but for agents of their own, and Ctrl-C reaches
+this process alone, which ends them.
 """
 
 from __future__ import annotations
@@ -17,9 +18,9 @@ import threading
 from typing import Any
 
 from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
-from gim.experiments.engines.compiling import compile_loops
+from gim.experiments.engines.compiling import kind_of
 from gim.experiments.engines.threads import ENVIRONMENT
-from gim.experiments.engines.worker import WORKER, question, result_of, user_code
+from gim.experiments.engines.worker import REHEARSE, WORKER, question, result_of, user_code
 from gim.experiments.result import Result
 from gim.experiments.trial import Trial
 
@@ -35,7 +36,6 @@ def run(trials: list[Trial], workers: int | None = None) -> Answers:
             "trials are being started while a worker imports your script: put that part under "
             'if __name__ == "__main__"'
         )
-    compile_loops(trials)
     pool = Pool(trials)
     threads = [
         threading.Thread(target=pool.serve, daemon=True)
@@ -61,7 +61,10 @@ class Pool:
     def __init__(self, trials: list[Trial]) -> None:
         self.trials = trials
         self.left = by_task(trials)
-        self.lock = threading.Lock()
+        self.kinds = [kind_of(trial) for trial in trials]
+        self.compiled: set[Any] = set()  # kinds of trials
+        self.compiling: set[Any] = set()  # kinds of agents; two workers would do the same work
+        self.change = threading.Condition()
         self.answers: queue.SimpleQueue[tuple[int, Result | Exception]] = queue.SimpleQueue()
         self.greeting = user_code(trials)
         self.workers: set[Worker] = set()
@@ -77,26 +80,42 @@ class Pool:
             worker.end()
 
     def take(self, task: str | None) -> int | None:
-        """The next trial for a worker that has built this task: another one of it, if there is."""
-        with self.lock:
-            if task not in self.left:
-                if not self.left:
-                    return None
-                task = max(self.left, key=lambda other: len(self.left[other]))
-            group = self.left[task]
-            i = group.popleft()
-            if not group:
-                del self.left[task]
-            return i
+        """The next trial for a worker that has built this task: another one of it, if there is.
+
+        A trial whose agent is being compiled for the first time elsewhere has to wait.
+        """
+        with self.change:
+            while self.left and not self.ended.is_set():
+                tasks = sorted(self.left, key=lambda each: (each != task, -len(self.left[each])))
+                for each in tasks:
+                    for i in self.left[each]:
+                        if self.kinds[i] in self.compiled:
+                            return self._taken(i)
+                        if self.kinds[i][0] not in self.compiling:
+                            self.compiling.add(self.kinds[i][0])
+                            return self._taken(i)
+                self.change.wait()
+            return None
+
+    def _taken(self, i: int) -> int:
+        group = self.left[self.trials[i].task]
+        group.remove(i)
+        if not group:
+            del self.left[self.trials[i].task]
+        return i
 
     def attend(self, i: int, worker: Worker | None) -> Worker | None:
-        """Have one trial done; a worker that died in it is replaced."""
+        """Have one trial done, compiled before if need be; a worker that died is replaced."""
         status = 0
         for _ in range(TRIES):
             if self.ended.is_set():
                 return None
             try:
                 worker = worker or self.start()
+                if self.kinds[i] not in self.compiled:
+                    if "error" in (told := worker.ask(self.trials[i], rehearse=True)):
+                        raise TrialFailed(told["error"])
+                    self._now_compiled(i)
                 self.answers.put((i, result_of(worker.ask(self.trials[i]))))
                 return worker
             except TrialFailed as problem:
@@ -110,6 +129,12 @@ class Pool:
         self.answers.put((i, TrialFailed(f"{self.trials[i].id}: {reason}")))
         return None
 
+    def _now_compiled(self, i: int) -> None:
+        with self.change:
+            self.compiled.add(self.kinds[i])
+            self.compiling.discard(self.kinds[i][0])
+            self.change.notify_all()
+
     def start(self) -> Worker:
         """One more worker."""
         worker = Worker(self.greeting)
@@ -121,6 +146,8 @@ class Pool:
     def end(self) -> None:
         """End all workers, whatever they do."""
         self.ended.set()
+        with self.change:
+            self.change.notify_all()
         for worker in list(self.workers):
             worker.end()
 
@@ -147,15 +174,16 @@ class Worker:
         )
         self.greeting: dict[str, Any] | None = greeting
 
-    def ask(self, trial: Trial) -> dict[str, Any]:
-        """Have a trial done, and wait for it."""
+    def ask(self, trial: Trial, rehearse: bool = False) -> dict[str, Any]:
+        """Have a trial done, or rehearsed only, and wait for it."""
+        asked = question(trial) | ({REHEARSE: True} if rehearse else {})
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:
             if self.greeting is not None:
                 print(json.dumps(self.greeting), file=self.process.stdin)
                 self.greeting = None
-            print(json.dumps(question(trial)), file=self.process.stdin, flush=True)
+            print(json.dumps(asked), file=self.process.stdin, flush=True)
             line = self.process.stdout.readline()
         except (OSError, ValueError):  # a broken or closed pipe
             line = ""

@@ -12,6 +12,7 @@ import json
 import logging
 import os
 import socket
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, islice
@@ -26,6 +27,7 @@ from gim.experiments.trial import Trial
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
 WINDOW = 500  # trials that Ray is given at a time
+ROOM = 24  # characters for the path of a temporary folder
 KNOCK = 5.0  # seconds to wait for a cluster to answer
 LOCAL = {
     "RAY_USAGE_STATS_ENABLED": "0",
@@ -74,14 +76,29 @@ def _started(address: str | None, workers: int | None) -> Iterator[Any]:
         if ray.is_initialized():
             yield ray
             return
-        try:
-            _start(ray, address, workers)
-            yield ray
-        finally:
-            ray.shutdown()
+        with _private_folder() as folder:
+            try:
+                _start(ray, address, workers, folder)
+                yield ray
+            finally:
+                ray.shutdown()
 
 
-def _start(ray: Any, address: str | None, workers: int | None) -> None:
+@contextmanager
+def _private_folder() -> Iterator[str]:
+    """Where a Ray of our own keeps its logs and sockets: for this user alone, and gone afterwards.
+
+    Ray opens its folder to everyone, so that it lies within one that is closed. The path of a
+    socket has a hundred characters, of which Ray takes sixty.
+    """
+    short = "/tmp" if len(tempfile.gettempdir()) > ROOM and os.path.isdir("/tmp") else None
+    with tempfile.TemporaryDirectory(
+        prefix="gim-ray-", dir=short, ignore_cleanup_errors=True
+    ) as at:
+        yield f"{at}/ray"
+
+
+def _start(ray: Any, address: str | None, workers: int | None, folder: str) -> None:
     quiet = {"log_to_driver": False, "logging_level": "warning"}
     if address is not None:
         try:
@@ -94,7 +111,8 @@ def _start(ray: Any, address: str | None, workers: int | None) -> None:
     # Ray says at length that only this user's processes may speak to it; that is as it should be.
     logging.getLogger("ray._private.authentication").setLevel(logging.ERROR)
     with _on_loopback():
-        ray.init(address="local", num_cpus=count, include_dashboard=False, **quiet)
+        local = {"address": "local", "include_dashboard": False, "_temp_dir": folder}
+        ray.init(num_cpus=count, **local, **quiet)
     if not ray.util.get_node_ip_address().startswith("127."):
         raise ValueError(
             "this version of Ray does not stay on this machine: start it yourself with ray.init()"

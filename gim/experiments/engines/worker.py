@@ -23,6 +23,7 @@ import numpy as np
 from gim.envs import tasks
 from gim.experiments.code import parts_of_agent
 from gim.experiments.engines.base import TrialFailed
+from gim.experiments.engines.compiling import rehearse
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.result import Result
 from gim.experiments.running import run_trial
@@ -31,6 +32,7 @@ from gim.experiments.trial import Trial
 from gim.registry import parse
 
 WORKER = "GIM_WORKER"  # set in the environment of a worker
+REHEARSE = "rehearse"  # asked with a trial: play a little of it only, to compile what it runs
 MAIN = "__gim_main__"  # the name under which a worker runs the script that started it
 
 
@@ -52,9 +54,14 @@ def main() -> None:
 
 
 def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Run one trial; an error is an answer as well."""
+    """Run one trial, or rehearse it if told so; an error is an answer as well."""
+    asked = dict(fields)
+    only_rehearse = asked.pop(REHEARSE, False)
     try:
-        result = run_trial(Trial(**fields))
+        if only_rehearse:
+            rehearse(Trial(**asked))
+            return {}
+        result = run_trial(Trial(**asked))
     except Exception as problem:  # foreign code may raise anything; the trial is told by name
         known = isinstance(problem, ValueError)
         return {"error": str(problem) if known else f"{type(problem).__name__}: {problem}"}

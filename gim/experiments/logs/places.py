@@ -129,6 +129,21 @@ def _store() -> tuple[TabularMDP, Floats]:
     return mdp, acted
 
 
+def queues(seed: int) -> tuple[TabularMDP, Floats]:
+    """Two queues; who comes is sent to the shorter one with probability .8, else anywhere."""
+    return _hall()
+
+
+@cache
+def _hall() -> tuple[TabularMDP, Floats]:
+    mdp = make("queues")
+    assert mdp.variables is not None
+    x, y = mdp.variables.codes.T
+    acted = np.full((mdp.S, mdp.A), 0.2 / mdp.A)
+    acted[np.arange(mdp.S), np.where(x <= y, 1, 2)] += 0.8
+    return mdp, acted
+
+
 def random_mdp(ratio: float) -> Callable[[int], tuple[TabularMDP, Floats]]:
     """Random MDPs (Laroche, Trichelair and Tachet des Combes, 2019), a baseline at this ratio."""
 
@@ -183,6 +198,7 @@ def _between(mdp: TabularMDP, ratio: float) -> Floats:
 PLACES = (
     Place("Wet Chicken", wet_chicken, (500, 2_000, 10_000), GAMMA),
     Place("inventory", inventory, (5_000,), None),
+    Place("queues", queues, (5_000,), None),
     *(
         Place(f"random MDPs, ratio {ratio:g}", random_mdp(ratio), (10, 50, 200, 2_000), GAMMA, True)
         for ratio in (0.1, 0.5, 0.9)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
-from gim.experiments.figures import curves_figure
+from gim.experiments.figures import curves_figure, regret_figure
 from gim.experiments.paper import settings
 from gim.experiments.paper.settings import PaperArtefact
 from gim.experiments.scale import Scale
@@ -52,8 +52,12 @@ class Figure1(PaperArtefact, name="fig1"):
         found = self.cells(results.scale)
         return self.artefact(
             figures=[
-                curves_figure(results, found, setting, f"figure1-{setting}", "Cumulative reward")
+                draw(results, found, setting, f"figure1{more}-{setting}", title)
                 for setting in AGENTS
+                for draw, more, title in (
+                    (curves_figure, "", "Cumulative reward"),
+                    (regret_figure, "-regret", "Regret, of the same runs"),
+                )
             ],
             tables=[
                 means_table(results, found, setting, "score", "Mean return over the optimum")

@@ -6,7 +6,7 @@ from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.figures import sweep_figure
 from gim.experiments.paper.settings import PaperArtefact
-from gim.experiments.paper.thresholds import CHOICE, threshold_cells
+from gim.experiments.paper.thresholds import CHOICE, SHORT, threshold_cells
 from gim.experiments.scale import Scale
 from gim.experiments.settings import SETTINGS
 
@@ -25,7 +25,7 @@ class Figure10(PaperArtefact, name="fig10"):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Both grids, 10 runs."""
-        return threshold_cells(scale, GRIDS, runs=10)
+        return threshold_cells(scale, GRIDS, runs=10, episodes=SHORT)
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """The three measures against m, on both grids."""

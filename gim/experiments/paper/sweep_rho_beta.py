@@ -1,4 +1,4 @@
-"""A claim without a figure: GIM's advantage over RMax is larger for smaller rho."""
+"""Claims without a figure about rho: the advantage over RMax, and how small it may be."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from gim.experiments.settings import SETTINGS
 RHO = (0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 BETA = (0.0, 0.2, 0.4)
 M = 40
+RELATED, UNRELATED = "rank 2", "rank 10"
 
 
 def name(beta: float) -> str:
@@ -24,12 +25,15 @@ def name(beta: float) -> str:
 
 
 class SweepRhoBeta(UnshownClaim, name="rho_beta"):
-    """A claim without a figure: GIM's advantage over RMax is larger for smaller rho."""
+    """Claims without a figure about rho: the advantage over RMax, and how small it may be."""
 
     names = ("sweep_rho_beta",)
     place = 52
     title = "Study: ρ and β"
-    statement = "GIM's advantage over RMax is larger for smaller ρ (said in Section 4, not shown)."
+    statement = (
+        "GIM's advantage over RMax is larger for smaller ρ, and the more the dynamics are related, "
+        "the smaller ρ can be (Section 5.3, not shown)."
+    )
 
     def cells(self, scale: Scale) -> list[Cell]:
         """GIM over a grid of rho and beta, and RMax, which has neither."""
@@ -41,8 +45,11 @@ class SweepRhoBeta(UnshownClaim, name="rho_beta"):
                 specs = {name(beta): str(replace(gim, rho=rho, beta=beta)) for beta in BETA}
                 for agent, spec in (specs | {RMAX: rmax}).items():
                     episodes = scale.episodes(settings.EPISODES["synthetic"])
-                    place = (setting, "Synthetic", agent, "synthetic", spec, episodes)
+                    place = (setting, RELATED, agent, "synthetic", spec, episodes)
                     made.append(Cell.of(*place, scale.seeds(), x=rho))
+                    if agent == name(0.2):  # less related: the highest rank there is
+                        place = (setting, UNRELATED, agent, "synthetic:rank=10", spec, episodes)
+                        made.append(Cell.of(*place, scale.seeds(), x=rho))
         return made
 
     def analyse(self, results: ResultsByCell) -> Artefact:
@@ -52,4 +59,4 @@ class SweepRhoBeta(UnshownClaim, name="rho_beta"):
             sweep_figure(results, found, setting, f"rho-beta-{setting}", "ρ and β", "ρ")
             for setting in SETTINGS
         ]
-        return self.artefact(figures=figures, notes=["Synthetic task of rank 2, m 40."])
+        return self.artefact(figures=figures, notes=["Synthetic tasks of ranks 2 and 10, m 40."])

@@ -6,11 +6,14 @@ const darkness = matchMedia("(prefers-color-scheme: dark)");
 const colour = (look) => (darkness.matches ? look.dark : look.light);
 const css = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 const faint = (hex) => hex + "2e";
+// Plotly reads tags and %{...} in texts; those of a name are to be shown as they are.
+const literal = (text) =>
+  text.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll("%{", "%&#123;");
 
 function hover(series) {
   const more = series.text ? "<br>%{text}" : "";
-  if (series.kind !== "line") return "%{text}<extra>" + series.name + "</extra>";
-  return "%{x:,.4~r}: %{y:,.5~r}" + more + "<extra>" + series.name + "</extra>";
+  if (series.kind !== "line") return "%{text}<extra>" + literal(series.name) + "</extra>";
+  return "%{x:,.4~r}: %{y:,.5~r}" + more + "<extra>" + literal(series.name) + "</extra>";
 }
 
 function lines(series, look, shown) {
@@ -27,11 +30,11 @@ function lines(series, look, shown) {
   }
   const trace = { ...base, x: series.x, y: series.y, mode: series.marks ? "lines+markers" : "lines",
     line: { color: colour(look), width: 2, dash: look.dash }, hovertemplate: hover(series) };
-  if (series.text) trace.text = series.text;
+  if (series.text) trace.text = series.text.map(literal);
   if (series.low) trace.customdata = series.low.map((v, i) => [v, series.high[i]]);
   if (series.low) {
     trace.hovertemplate = "%{x:,.4~r}: %{y:,.5~r} (%{customdata[0]:,.5~r} to %{customdata[1]:,.5~r})"
-      + (series.marks ? "<br>%{text}" : "") + "<extra>" + series.name + "</extra>";
+      + (series.marks ? "<br>%{text}" : "") + "<extra>" + literal(series.name) + "</extra>";
   }
   if (series.marks) {
     trace.marker = { size: 7, color: series.x.map((_, i) => (series.hollow?.[i] ? css("--page") : colour(look))),
@@ -43,18 +46,18 @@ function lines(series, look, shown) {
 
 function graph(series, look, shown) {
   const base = { name: series.name, visible: shown, showlegend: false, meta: series.name,
-    x: series.x, y: series.y, text: series.text, hovertemplate: hover(series) };
+    x: series.x, y: series.y, text: series.text?.map(literal), hovertemplate: hover(series) };
   if (series.kind === "line") {
     return [{ ...base, mode: "lines", line: { color: colour(look), width: 1.6 },
-      hovertemplate: "%{text}<extra>" + series.name + "</extra>" }];
+      hovertemplate: "%{text}<extra>" + literal(series.name) + "</extra>" }];
   }
   if (series.kind === "arrow") {
     return [{ ...base, mode: "markers", cliponaxis: false,
       marker: { symbol: "triangle-up", size: 10, color: colour(look), angle: series.angle } }];
   }
   if (series.kind === "label") return [];
-  const numbers = series.text.map((text) => text.split(":")[0].replace("state ", ""));
-  return [{ ...base, mode: "markers+text", visible: true, text: numbers, customdata: series.text,
+  const numbers = series.text.map((text) => literal(text.split(":")[0].replace("state ", "")));
+  return [{ ...base, mode: "markers+text", visible: true, text: numbers, customdata: series.text.map(literal),
     hovertemplate: "%{customdata}<extra></extra>",
     marker: { size: 22, color: css("--page") }, textfont: { color: css("--ink"), size: 13 } }];
 }
@@ -62,9 +65,9 @@ function graph(series, look, shown) {
 function layout(panel, figure, width) {
   const axis = { gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--soft"),
     tickfont: { color: css("--soft"), size: 11 }, automargin: true, fixedrange: false };
-  const title = (text) => ({ text, font: { size: 12, color: css("--soft") }, standoff: 6 });
+  const title = (text) => ({ text: literal(text), font: { size: 12, color: css("--soft") }, standoff: 6 });
   const made = {
-    title: { text: panel.title, font: { size: 14, color: css("--ink") }, x: 0.02, xanchor: "left", y: 0.97 },
+    title: { text: literal(panel.title), font: { size: 14, color: css("--ink") }, x: 0.02, xanchor: "left", y: 0.97 },
     margin: { l: 10, r: 10, t: 34, b: 10 }, paper_bgcolor: css("--page"), plot_bgcolor: css("--page"),
     font: { family: "system-ui, sans-serif", color: css("--ink") }, showlegend: false,
     hovermode: "closest", dragmode: "zoom",
@@ -99,7 +102,7 @@ function layout(panel, figure, width) {
     // On a narrow screen the numbers of the arrows would cover them: there they show on touch only.
     const words = panel.series.filter((series) => series.kind === "label" && !figure.hidden.has(series.name));
     made.annotations = width < 560 ? [] : words.flatMap((series) => series.x.map((x, i) => ({
-      x, y: series.y[i], text: series.text[i], showarrow: false, bgcolor: css("--page"), borderpad: 1,
+      x, y: series.y[i], text: literal(series.text[i]), showarrow: false, bgcolor: css("--page"), borderpad: 1,
       opacity: 0.9, font: { size: 10, color: colour(figure.data.looks[series.name]) } })));
     const span = (key) => {
       const all = panel.series.flatMap((series) => series[key]).filter((v) => v !== null);

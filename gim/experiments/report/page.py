@@ -10,31 +10,33 @@ from html import escape
 from importlib import resources
 from typing import Any
 
-from gim.experiments.artefact import Artefact, Figure, Table
-from gim.experiments.cells import distinct
+from gim.experiments.artefact import Artefact, Figure, Picture, Table
 from gim.experiments.graphs import NODE
-from gim.experiments.ledger import VERDICTS, Entry, Judgement, settings_of
-from gim.experiments.report.style import GREY, looks
+from gim.experiments.ledger import VERDICTS, Entry, Judgement, by_section, settings_of
+from gim.experiments.report.style import GREY, Look, looks, names_in, names_of
 from gim.experiments.report.text import REHEARSAL, short_title, verdict_under
 from gim.experiments.reproduction import Findings, Made
 from gim.experiments.scale import SCALES
 from gim.experiments.settings import setting_title
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+SENTENCE = 60  # letters from which on a cell is text to read
 PARTS = {True: "yes", False: "no", None: "untold"}
 
 
 def page(findings: Findings) -> str:
     """The whole page."""
+    given = looks(names_of(findings.artefacts))
     figures = {
-        figure.name: _figure_data(figure)
+        figure.name: _figure_data(figure, given)
         for artefact in findings.artefacts
         for figure in artefact.figures
     }
-    sections = [_artefact(each, findings) for each in findings.artefacts]
+    sections = [_artefact(each, findings, given) for each in findings.artefacts]
     body = "\n".join([_head(findings), _ledger(findings), *sections])
-    # "</" would end the script that carries the data.
-    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False).replace("</", "<\\/")
+    # "</script" would end the script that carries the data, "<!--<script" would hide its end.
+    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False)
+    data = data.replace("<", "\\u003c")
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -62,12 +64,13 @@ def _head(findings: Findings) -> str:
     )
     about = f"Scale {findings.scale}." if findings.scale else ""
     made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
+    command = f"<code>{escape(findings.command)}</code>"
     took = f" in {_spell(findings.seconds)}" if findings.seconds else ""
     remarks = "".join(f"<p><strong>{escape(each)}.</strong></p>\n" for each in findings.remarks)
     ledger = '<a href="#ledger">Ledger</a>' if findings.entries else ""
     return f"""<header>
 <h1>{escape(findings.title)}</h1>
-<p>{escape(about)} Made by <code>{escape(findings.command)}</code>{took}, with {escape(made)}.</p>
+<p class="soft">{escape(about)} Made by {command}{took}, with {escape(made)}.</p>
 {remarks}<nav aria-label="Artefacts">{ledger}{links}</nav>
 </header>"""
 
@@ -90,11 +93,18 @@ def _ledger(findings: Findings) -> str:
         for setting in settings
     )
     heads = "".join(f"<th>{escape(setting_title(setting))}</th>" for setting in settings)
-    rows = "\n".join(_entry(entry, settings) for entry in entries)
+    sections = by_section(entries)
+    lines: list[str] = []
+    for section, inside in sections.items():
+        lines += [_section(section, settings)] if len(sections) > 1 else []
+        lines += [_entry(entry, settings) for entry in inside]
+    rows = "\n".join(lines)
     return f"""<section id="ledger">
 <h2>The ledger of claims</h2>
 <p>Each statement about the experiments, checked by code on these results; those of the paper twice:
-with the settings of the authors' published code, and with fair ones.</p>
+with the settings of the authors' published code, and with fair ones; and where the text can be read
+in several ways, with the reading that is kindest to it. A part holds or does not hold if its 95 %
+interval says so, and is undecided otherwise.</p>
 {warning}<ul class="counts">{counts}</ul>
 <table>
 <thead><tr><th>claim</th><th>where</th>{heads}</tr></thead>
@@ -112,6 +122,10 @@ def _counts(entries: list[Entry], setting: str) -> str:
         for verdict in VERDICTS
         if verdict in found
     )
+
+
+def _section(title: str, settings: list[str]) -> str:
+    return f'<tr><th colspan="{2 + len(settings)}">{escape(title)}</th></tr>'
 
 
 def _entry(entry: Entry, settings: list[str]) -> str:
@@ -142,18 +156,19 @@ def _pill(verdict: str, text: str | None = None) -> str:
     return f'<span class="pill {verdict.replace(" ", "-")}">{escape(text or verdict)}</span>'
 
 
-def _artefact(artefact: Artefact, findings: Findings) -> str:
-    figures = "\n".join(_figure(figure) for figure in artefact.figures)
+def _artefact(artefact: Artefact, findings: Findings, given: dict[str, Look]) -> str:
+    pictures = "\n".join(_picture(picture) for picture in artefact.pictures)
+    figures = "\n".join(_figure(figure, given) for figure in artefact.figures)
     tables = "\n".join(_table(table) for table in artefact.tables)
     notes = "".join(f"<li>{escape(note)}</li>" for note in artefact.notes)
     heading = f"<h3>{escape(artefact.heading)}</h3>"
-    says = f"{heading}<p>{escape(artefact.statement)}</p>" if artefact.statement else ""
+    says = f"{heading}<p>{_marked(artefact.statement)}</p>" if artefact.statement else ""
     chosen = f"<h3>Our choices</h3><ul>{notes}</ul>" if notes else ""
     return f"""<section id="{escape(artefact.key)}">
 <h2>{escape(artefact.title)}</h2>
 <div class="artefact">
 <aside class="says">{says}{chosen}{_provenance(findings.made.get(artefact.key), findings)}</aside>
-<div>{figures}{tables}</div>
+<div>{pictures}{figures}{tables}</div>
 </div>
 </section>"""
 
@@ -172,13 +187,29 @@ def _provenance(made: Made | None, findings: Findings) -> str:
     return f'<details class="made"><summary>How it was made</summary><dl>{inside}</dl></details>'
 
 
-def _figure(figure: Figure) -> str:
-    given = looks(_names(figure))
+def _marked(text: str) -> str:
+    """Text in which `code` is set as code."""
+    parts = escape(text).split("`")
+    return "".join(f"<code>{p}</code>" if i % 2 else p for i, p in enumerate(parts))
+
+
+def _picture(picture: Picture) -> str:
+    drawn = "".join(
+        f"<figure>{each.svg}<figcaption>{escape(each.caption)}</figcaption></figure>"
+        for each in picture.drawings
+    )
+    return f"""<div class="picture" id="{escape(picture.name)}">
+<h3>{escape(picture.title)}</h3>
+<div class="drawings">{drawn}</div>
+</div>"""
+
+
+def _figure(figure: Figure, given: dict[str, Look]) -> str:
     buttons = "".join(
         f'<button type="button" aria-pressed="true" data-name="{escape(name)}">'
         f'<i class="{look.dash}" data-light="{look.light}" data-dark="{look.dark}"></i>'
         f"{escape(name)}</button>"
-        for name, look in given.items()
+        for name, look in ((name, given[name]) for name in names_in(figure))
     )
     kind = "plots graph" if figure.panels[0].graph else "plots"
     plots = "".join(
@@ -193,9 +224,9 @@ def _figure(figure: Figure) -> str:
 </div>"""
 
 
-def _figure_data(figure: Figure) -> dict[str, Any]:
+def _figure_data(figure: Figure, given: dict[str, Look]) -> dict[str, Any]:
     """What the page's script draws, with the looks of its lines; numbers to six digits."""
-    shown = {name: look._asdict() for name, look in looks(_names(figure)).items()}
+    shown = {name: given[name]._asdict() for name in names_in(figure)}
     panels = []
     for panel in figure.panels:
         series = [
@@ -210,10 +241,6 @@ def _figure_data(figure: Figure) -> dict[str, Any]:
     return {"panels": panels, "looks": shown | {"states": GREY._asdict()}}
 
 
-def _names(figure: Figure) -> list[str]:
-    return distinct(s.name for panel in figure.panels for s in panel.series if s.kind != "node")
-
-
 def _short(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.6g}")
 
@@ -224,17 +251,27 @@ def _table(table: Table) -> str:
         for name in table.columns
     )
     rows = "".join(
-        "<tr>" + "".join(f"<td>{escape(_cell(value))}</td>" for value in row) + "</tr>"
+        "<tr>"
+        + "".join(
+            f'<td data-label="{escape(name)}"><span>{_cell(value)}</span></td>'
+            for name, value in zip(table.columns, row, strict=True)
+        )
+        + "</tr>"
         for row in table.rows
     )
     note = f'<p class="soft">{escape(table.note)}</p>' if table.note else ""
+    sentences = any(isinstance(v, str) and len(v) > SENTENCE for row in table.rows for v in row)
+    long = " words" if sentences else ""
     return f"""<h3>{escape(table.title)}</h3>
-<div class="scroll"><table class="sortable"><thead><tr>{heads}</tr></thead>
+<div class="scroll"><table class="sortable{long}"><thead><tr>{heads}</tr></thead>
 <tbody>{rows}</tbody></table></div>{note}"""
 
 
 def _cell(value: Any) -> str:
-    return f"{value:,.6g}" if isinstance(value, float) else str(value)
+    """A number, or text; "0.5 ± 0.1" may be broken before its second half only."""
+    text = f"{value:,.6g}" if isinstance(value, float) else str(value)
+    mean, sign, half = escape(text).partition(" ± ")
+    return f'{mean} <span class="half">±&nbsp;{half}</span>' if sign else mean
 
 
 def _resource(name: str) -> str:

@@ -1,7 +1,8 @@
-"""Every figure as PNG and PDF, in a style fit for a paper; matplotlib draws them."""
+"""Every figure as PNG and PDF, in a style fit for a paper; drawings as SVG."""
 
 from __future__ import annotations
 
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,8 @@ import numpy as np
 
 from gim import plot
 from gim.experiments.artefact import Artefact, Figure, Panel, Series
-from gim.experiments.cells import distinct
 from gim.experiments.graphs import NODE
-from gim.experiments.report.style import Look, looks
+from gim.experiments.report.style import Look, looks, names_in, names_of
 from gim.terminal import count
 
 EMPTY = "no run finished exploring"
@@ -20,6 +20,7 @@ FORMATS = ("png", "pdf")
 MANY = 10_000  # from here on axes say 10k
 FINE, DECADES = (1, 2, 3, 5, 10, 20, 30, 50, 100), tuple(10**k for k in range(7))  # logarithmic
 WIDTH = 7.0  # inches: the text of a page
+LETTERS, LINE = 130, 0.13  # of a line of the note below, and its height in inches
 ACROSS = {1: 1, 2: 2, 3: 3, 4: 2, 5: 5, 6: 2}  # panels in a row, by their number
 
 
@@ -27,9 +28,14 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
     """Write all figures of all artefacts; the files made."""
     folder.mkdir(parents=True, exist_ok=True)
     made = []
+    given = looks(names_of(artefacts))
     for artefact in artefacts:
+        for picture in artefact.pictures:
+            for i, each in enumerate(picture.drawings, start=1):
+                made.append(folder / f"{picture.name}-{i}.svg")
+                made[-1].write_text(each.svg, "utf-8")
         for figure in artefact.figures:
-            drawn = draw(figure)
+            drawn = draw(figure, given)
             for ending in FORMATS:
                 path = folder / f"{figure.name}.{ending}"
                 # No date, so that equal results give equal files.
@@ -41,15 +47,17 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
 
 
 @plot.looks
-def draw(figure: Figure) -> Any:
-    """A matplotlib figure of all panels, with one legend."""
+def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
+    """A matplotlib figure of all panels, with one legend; names have the looks given."""
     across = ACROSS.get(len(figure.panels), 3)
     rows = -(-len(figure.panels) // across)
     graph = figure.panels[0].graph
     height = _graph_height(figure.panels[0]) if graph else rows * (1.8 if across > 3 else 2.1) + 0.7
+    note = textwrap.fill(figure.note, LETTERS)
+    height += LINE * (note.count("\n") + 1) if note else 0.0
     made, axes = plot.figure(WIDTH, height, rows, across)
-    names = distinct(s.name for panel in figure.panels for s in panel.series if s.kind != "node")
-    given = looks(names)
+    names = names_in(figure)
+    given = given or looks(names)
     for axis, panel in zip(axes.flat, figure.panels, strict=False):
         (_draw_graph if panel.graph else _draw_lines)(axis, panel, given, small=across > 3)
     for axis in axes.flat[len(figure.panels) :]:
@@ -61,9 +69,11 @@ def draw(figure: Figure) -> Any:
         style = {"color": given[name].light, "linestyle": DASHES[given[name].dash]}
         made.axes[0].plot([], [], label=name, lw=1.6, **style)
     handles, labels = made.axes[0].get_legend_handles_labels()
-    made.legend(
+    below = made.legend(
         handles,
         labels,
+        title=note,
+        title_fontsize=6.5,
         loc="outside lower center",
         ncols=min(len(names), 7),
         frameon=False,
@@ -71,6 +81,7 @@ def draw(figure: Figure) -> Any:
         handlelength=1.8,
         columnspacing=1.2,
     )
+    below.get_title().set(color="#555555", ha="center", multialignment="center")
     made.suptitle(figure.title, fontsize=10, fontweight="bold")
     return made
 

@@ -1,27 +1,46 @@
-"""The report of any folder of trials: learning curves and a table, world by world."""
+"""The report of any folder of trials: returns, regret and a table, world by world.
+
+`gim run` leaves a copy of the study beside its trials, whose name and description the page shows.
+"""
 
 from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.figures import POINTS
+from gim.experiments.cells import Floats
+from gim.experiments.figures import POINTS, number
 from gim.experiments.measures import OF_RETURNS
 from gim.experiments.reproduction import Findings, versions
 from gim.experiments.results import Results
 from gim.experiments.statistics import curve_band
 from gim.experiments.tables import estimate_of, spoken
+from gim.files import replacing
 
+STUDY = "study.toml"
+SCALED = "Runs on drawn instances are scaled to the mean optimum of the instances."
+Groups = list[tuple[Any, Results]]
 COLUMNS = {"score": "score", "mean_return": "mean return", "final_score": "last policy"}
 
 
-def study_findings(results: Results, command: str) -> Findings:
-    """An artefact per world, in the order of their specs."""
+def keep_study(path: Path, folder: Path) -> None:
+    """Leave a copy of a study file with its trials."""
+    with replacing(folder / STUDY) as file:
+        file.write(f"# {path.stem}\n".encode() + path.read_bytes())
+
+
+def study_findings(results: Results, command: str, folder: Path | None = None) -> Findings:
+    """An artefact per world, in the order of their specs; `folder` may hold a study file."""
     if not len(results):
         raise ValueError("there are no trials to report on")
     found = sorted(results.groups("world", "episodes"), key=lambda group: group[0])
+    title, description = _told(folder)
     return Findings(
-        title="A study",
+        title=title,
         scale="",
         command=command,
         seconds=0.0,
@@ -29,28 +48,59 @@ def study_findings(results: Results, command: str) -> Findings:
         artefacts=[_world(i, world, part) for i, ((world, _), part) in enumerate(found)],
         made={},
         entries=[],
+        remarks=[description] if description else [],
     )
 
 
-def _world(number: int, world: str, results: Results) -> Artefact:
-    groups = list(results.groups("agent"))
-    curves = [_curve(agent, part) for agent, part in groups]
+def _told(folder: Path | None) -> tuple[str, str]:
+    """Name and description of the study in a folder; the folder's name where there is none."""
+    title, description = "A study" if folder is None else f"Study: {folder.resolve().name}", ""
+    if folder is not None and (folder / STUDY).is_file():
+        try:
+            text = (folder / STUDY).read_bytes().decode()
+            description = str(tomllib.loads(text).get("description", "")).strip().rstrip(".")
+            title = f"Study: {text.splitlines()[0].removeprefix('# ')}"
+        except (ValueError, IndexError):  # edited, damaged: the results do not depend on it
+            pass
+    return title, description
+
+
+def _world(place: int, world: str, results: Results) -> Artefact:
+    groups = sorted(results.groups("agent"), key=lambda group: -_rank(group[1]))
     episodes = results.column("episodes")[0]
-    panel = Panel(world, "episode", "mean return since the last point", curves)
     columns = [name for name in COLUMNS if np.isfinite(results.column(name)).any()]
     rows = [
         [agent, len(part), *(spoken(estimate_of(part.column(name))) for name in columns)]
         for agent, part in groups
     ]
     table = Table(
-        "Mean ± half of the 95 % interval",
+        "Mean ± half of the 95 % interval, the best first",
         ["agent", "runs", *(COLUMNS[name] for name in columns)],
         rows,
     )
     title = f"{world}, {episodes:,} episodes"
     notes = [note for agent, part in groups for note in _certificate(agent, part)]
-    figures = [Figure(f"world{number}", title, [panel])]
-    return Artefact(f"world{number}", title, "", figures, [table], notes)
+    key = f"world{place}"
+    figures = [Figure(key, title, _panels(world, results, groups), SCALED)]
+    return Artefact(key, title, "", figures, [table], notes)
+
+
+def _rank(results: Results) -> float:
+    mean = float(results.column("mean_return").mean())
+    return mean if np.isfinite(mean) else -np.inf
+
+
+def _panels(world: str, results: Results, groups: Groups) -> list[Panel]:
+    """Returns between the lines of the random policy and of the optimum, and regret."""
+    curves = [_curve(agent, part) for agent, part in groups]
+    panels = [Panel(world, "episode", "mean return since the last point", curves)]
+    best, random = (float(results.column(f"{w}_return").mean()) for w in ("optimal", "random"))
+    if np.isfinite(best):
+        x = [curves[0].x[0], curves[0].x[-1]]
+        curves += [Series("Optimal", x, [best, best]), Series("Random", list(x), [random, random])]
+        lost = [_regret(agent, part) for agent, part in groups]
+        panels.append(Panel(world, "episode", "regret", lost))
+    return panels
 
 
 def _certificate(agent: str, results: Results) -> list[str]:
@@ -71,15 +121,28 @@ def _certificate(agent: str, results: Results) -> list[str]:
 
 
 def _curve(agent: str, results: Results) -> Series:
-    runs = results.curve("return")
+    runs = _scaled(results, results.curve("return"))
     episode = results.curves["episode"][0]
     shares = np.array_split(np.arange(episode.size), min(POINTS, episode.size))
     thin = np.stack([runs[:, part].mean(axis=1) for part in shares], axis=1)
-    band = curve_band(thin)
-    return Series(
-        agent,
-        [float(episode[part[-1]]) for part in shares],
-        [float(v) for v in band.mean],
-        None if band.low is None else [float(v) for v in band.low],
-        None if band.high is None else [float(v) for v in band.high],
-    )
+    return _series(agent, np.array([episode[part[-1]] for part in shares]), thin)
+
+
+def _regret(agent: str, results: Results) -> Series:
+    episode = results.curves["episode"][0]
+    best = results.column("optimal_return")[:, None]
+    lost = _scaled(results, episode * best - results.curve("cumulative"))
+    keep = np.unique(np.linspace(0, episode.size - 1, POINTS).round().astype(int))
+    return _series(agent, episode[keep], lost[:, keep])
+
+
+def _scaled(results: Results, runs: Floats) -> Floats:
+    """A drawn world pays more in one instance than in another: each is scaled to their mean."""
+    best = results.column("optimal_return")
+    return runs * (best.mean() / best)[:, None] if np.all(best > 0) else runs
+
+
+def _series(agent: str, episode: Floats, runs: Floats) -> Series:
+    band = curve_band(runs)
+    low, high = (None if v is None else [number(x) for x in v] for v in (band.low, band.high))
+    return Series(agent, [number(x) for x in episode], [number(x) for x in band.mean], low, high)

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gim.experiments.analogy.settings import newest
+from gim.experiments.analogy.settings import BONUSES, CHOICE, MEASURE, SWEEP, newest, seeds
 from gim.experiments.cells import Cell
 from gim.experiments.experiment import Experiment
 from gim.experiments.scale import Scale
 
-CHOICE, MEASURE = 6000, 7000  # first seeds: to choose the best plain learner, and to compare all
-REHEARSAL = -4000  # added to them where work is not whole: seeds that count are not looked at
-
 ANALOGIST, TWIN, BEST = "Analogist", "plain twin", "best plain"
-SCALES = ("none", "0.003", "0.01", "0.03", "0.1")  # of UCBVI's bonus: `none` is the plain twin
-PLAIN = {scale: f"ucbvi:scale={scale},growth=0.1" for scale in SCALES}
+SCALES, PLAIN = BONUSES, SWEEP  # of UCBVI's bonus: `none` is the plain twin
 LEARNERS = {
     "PSRL": "psrl",
     ANALOGIST: "analogist",
@@ -92,9 +88,3 @@ def cells(places: Sequence[Place], scale: Scale) -> list[Cell]:
                 mine = seeds(scale, first)
                 found.append(Cell.of(setting, place.title, name, task, spec, n, mine))
     return found
-
-
-def seeds(scale: Scale, first: int) -> range:
-    """Those of the runs at a scale, from one of the blocks."""
-    first += 0 if scale.whole else REHEARSAL
-    return range(first, first + scale.runs)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
+from gim.experiments.analogy.settings import MEASURE, seeds
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell
 from gim.experiments.scale import Scale
 from gim.experiments.tables import estimate_of, spoken
 from gim.experiments.variables.settings import (
     ANALOGIST,
-    MEASURE,
     PLAIN,
     SCALES,
     TWIN,
     VariablesStudy,
-    seeds,
 )
 
 LEARNERS = {

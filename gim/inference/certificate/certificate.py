@@ -12,16 +12,19 @@ hardly any pair was met, or in which predictions fail.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gim import html
 from gim.agent import Task
 from gim.inference.belief import Belief
 from gim.inference.certificate.credible import credible
 from gim.inference.certificate.facts import Aim, Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
+from gim.inference.certificate.sentences import figure, sentences
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
@@ -30,7 +33,6 @@ from gim.planning import plan
 KINDS = ("credible", "guaranteed")
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
-NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
 
 
 class Learned(Protocol):
@@ -91,6 +93,8 @@ class Certificate:
         trivial: what the plan expects above the least possible return: it may always lose that.
         blind: chance that an episode meets a pair never tried and like no other; a credible bound
             on returns is given if it is at most 1 - share.
+        loss_as_tried: the most that it loses if pairs of which nothing is known pay as those that
+            were tried do, where `loss` is of no use; else NaN.
         assumed: what must be so for it to hold, besides that the world is an MDP.
     """
 
@@ -113,12 +117,16 @@ class Certificate:
     loss: float
     trivial: float
     blind: float = 0.0
+    loss_as_tried: float = math.nan
     assumed: tuple[str, ...] = ()
 
     @property
     def useless(self) -> bool:
         """Whether the plan may lose all that it expects, for all that is known."""
         return self.loss >= self.trivial * (1 - ROUNDING)
+
+    def _repr_html_(self) -> str:
+        return html.facts(f"Certificate ({self.kind})", [[line] for line in self.sentences])
 
     def against(self, truth: TabularMDP) -> Coverage:
         """Compare with the truth: how often the bounds hold."""
@@ -151,46 +159,10 @@ class Certificate:
     @property
     def sentences(self) -> tuple[str, ...]:
         """What a person can act on: of the policy, of what was inferred, of what is assumed."""
-        assumed = (f"this holds if {' and '.join(self.assumed)}",) if self.assumed else ()
-        return self._of_returns(), self._of_pairs(), *assumed
+        return sentences(self)
 
     def __str__(self) -> str:
         return "; ".join(self.sentences)
-
-    def _of_returns(self) -> str:
-        expects = f"the policy expects {_figure(self.expected)} an episode"
-        if self.useless and self.blind > 1.0 - self.share:
-            return (
-                f"{self.kind}: no bound, {_percent(self.blind)} of the episodes meet pairs that "
-                f"were never tried and are like no other; {expects}"
-            )
-        if self.useless:
-            return f"{self.kind}: no useful bound, more episodes are needed; {expects}"
-        how = "with probability" if self.kind == "credible" else "with a probability of at least"
-        low, high = (_figure(x) for x in self.earns)
-        part = f" ({_percent(self.loss / abs(self.expected))})" if self.expected else ""
-        loss = f"at most {_figure(self.loss)}{part}"
-        if self.loss <= NOTHING * abs(self.expected):
-            loss = "next to nothing"
-        return (
-            f"{self.kind}: {how} {_percent(self.share)} the policy earns between {low} and {high} "
-            f"an episode and loses {loss} of the best; it expects {_figure(self.expected)}"
-        )
-
-    def _of_pairs(self) -> str:
-        masks = self.inferred, self.unmet, self.unbounded
-        inferred, unmet, silent = (int(mask.sum()) for mask in masks)
-        if not inferred:
-            return "every pair has enough visits of its own; nothing is inferred"
-        if not self.judged:
-            return f"nothing is inferred that could be judged; {unmet:,} pairs were never met"
-        text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
-        if silent == inferred:
-            return f"{text}; none has a bound on its error, for want of judges of its kind"
-        text = f"{text}; bounds on their errors have a nominal coverage of {_percent(self.share)}"
-        if silent:
-            text = f"{text}, but {silent:,} have none, for want of judges of their kind"
-        return text
 
 
 def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate:
@@ -244,7 +216,7 @@ def _assumed(run: Any, facts: Facts) -> tuple[str, ...]:
     found = tuple(getattr(run, "assumed", ()))
     agent, (low, high) = getattr(run, "agent", None), facts.frame.reward_range
     if run.task.reward_range is None and None in _limits(run):
-        found += (f"no pair pays less than {_figure(low)} or more than {_figure(high)}",)
+        found += (f"no pair pays less than {figure(low)} or more than {figure(high)}",)
     if run.task.priors and not getattr(getattr(agent, "infer", None), "reuses", False):
         found += ("the visits of the prior were made in this very world",)
     return found
@@ -266,7 +238,6 @@ def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -
     found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
     unbounded = facts.inferred & found.silent
     span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
-    expected = facts.expected
     return Certificate(
         kind=kind,
         share=share,
@@ -280,13 +251,14 @@ def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -
         judged=facts.judges.pairs.size,
         value=np.where(unbounded, span, np.minimum(found.value, span)) * facts.playable,
         l1=np.where(unbounded, 2.0, np.minimum(found.l1, 2.0)) * facts.playable,
-        expected=expected,
+        expected=facts.expected,
         lower=found.earns[0],
         upper=found.best,
         earns=found.earns,
         loss=found.loss,
         blind=found.blind,
-        trivial=expected + float(facts.aim.most(-facts.frame.reward_range[0])[0]),
+        loss_as_tried=found.loss_as_tried,
+        trivial=facts.trivial,
     )
 
 
@@ -296,11 +268,3 @@ def _mean(found: Any) -> float:
 
 def _median(found: Any) -> float:
     return float(np.median(found)) if np.size(found) else np.nan
-
-
-def _figure(value: float) -> str:
-    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"

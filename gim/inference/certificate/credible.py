@@ -14,11 +14,12 @@ import math
 import numpy as np
 
 from gim.inference.belief import Belief
-from gim.inference.certificate.draws import errors_in_models, returns_in_models
-from gim.inference.certificate.dynamics import Dynamics, dynamics, kinds
+from gim.inference.certificate.draws import Rewards, errors_in_models, returns_in_models
+from gim.inference.certificate.dynamics import Dynamics, Kinds, dynamics, kinds, predictions
 from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
 from gim.inference.certificate.judges import parts_of
-from gim.inference.certificate.payments import payments
+from gim.inference.certificate.payments import as_tried, payments
+from gim.inference.certificate.shared import Shared, groupings, shared_along, shared_distance
 
 BLOCK = 1 << 22  # numbers that are held at once while pairs are bounded
 ROUNDING = 1e-9  # of a place among drawn values
@@ -33,32 +34,38 @@ def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
     said = kinds(facts.judges, rng) if facts.judges.pairs.size else None
     found = dynamics(facts, said, models, rng)
     everyone = np.ones(facts.playable.shape, bool)
-    value, l1 = pair_bounds(facts, found, share, rng)
-    best, played, earned = returns_in_models(
-        tuple(found.along),
-        tuple(payments(facts, found.along, everyone if said is None else said.unlike)),
-        facts.playable,
-        chance_of_end(facts.belief),
-        facts.chances,
-        facts.model.start,
-        facts.aim.steps,
-        facts.aim.discount,
-        rng,
-    ).T
+    silent, unlike = (everyone, everyone) if said is None else (said.silent, said.unlike)
+    value, l1 = pair_bounds(facts, said, found, share, rng)
+    rewards = payments(facts, found.returns, unlike)
+    best, played, earned = drawn_returns(facts, found, rewards, rng)
     off = TOGETHER * (earned - earned.mean())
     both = (1.0 + share) / 2.0  # a bound on either side
     middle = float(earned.mean()), facts.expected  # two estimates: neither is left out
     earns = min(middle) - float(at_most(-off, both)), max(middle) + float(at_most(off, both))
     most = max(float(at_most(best, both)), earns[1])
-    silent = everyone if said is None else said.silent
     loss = float(at_most(best - played, share))
-    unlike = everyone if said is None else said.unlike
     blind = facts.chance_of(facts.playable & unlike & (facts.belief.counts.n == 0))
     if blind > 1.0 - share:  # then draws are no more than a guess
         low, high = facts.frame.reward_range
         earns = -float(facts.aim.most(-low)[0]), float(facts.aim.most(high)[0])
         most, loss = earns[1], earns[1] - earns[0]
-    return Bounds(value, l1, silent, earns, most, loss, blind)
+        return Bounds(value, l1, silent, earns, most, loss, blind)
+    usual = math.nan
+    if loss >= min(facts.trivial, abs(facts.expected)):  # that helps nobody
+        rewards = as_tried(rewards, facts.belief.counts)
+        best, played, _ = drawn_returns(facts, found, rewards, rng)
+        usual = float(at_most(best - played, share))
+    return Bounds(value, l1, silent, earns, most, loss, blind, usual)
+
+
+def drawn_returns(
+    facts: Facts, found: Dynamics, rewards: Rewards, rng: np.random.Generator
+) -> Floats:
+    """What is earned in each model, [3, models]; see `returns_in_models`."""
+    ends, start, aim = chance_of_end(facts.belief), facts.model.start, facts.aim
+    rows, paid, plays = tuple(found.returns), tuple(rewards), facts.chances
+    parts = (facts.playable, ends, plays, start, aim.steps, aim.discount)
+    return np.asarray(returns_in_models(rows, paid, *parts, rng).T)
 
 
 def at_most(values: Floats, share: float) -> Floats:
@@ -78,20 +85,43 @@ def chance_of_end(belief: Belief) -> Floats:
 
 
 def pair_bounds(
-    facts: Facts, found: Dynamics, share: float, rng: np.random.Generator
+    facts: Facts, said: Kinds | None, found: Dynamics, share: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
-    """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable."""
+    """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable.
+
+    Errors of each pair's own are drawn; where rules predict, those of its like are added.
+    """
     S, A = facts.playable.shape
     F, rows = facts.F, facts.model.rows()
     here, model, none = np.asarray(rows @ F), parts_of(rows), np.zeros((S, 0))
     value, l1 = np.zeros((S * A, F.shape[1])), np.zeros(S * A)
+    ruled = facts.ruled and F.shape[1] > 0
+    more = in_common(facts, said, found, rng) if said is not None and ruled else None
     each = len(found.along.n0) * (F.shape[1] + 1)
     for pairs in _blocks(np.flatnonzero(facts.playable), each):
         off = errors_in_models(tuple(found.along), pairs, F, here[pairs], model, rng)[0]
-        value[pairs] = at_most(off, share)
         parts = (tuple(found.everywhere), pairs, none, np.zeros((pairs.size, 0)))
-        l1[pairs] = at_most(errors_in_models(*parts, model, rng)[1], share)
+        distance = errors_in_models(*parts, model, rng)[1]
+        if more is not None:
+            rests, along, apart = more
+            off += rests[pairs, None] * along.of(pairs)
+            distance += rests[pairs] * apart.of(pairs)[:, :, 0]
+        value[pairs], l1[pairs] = at_most(np.abs(off), share), at_most(distance, share)
     return value.T.reshape(-1, S, A), l1.reshape(S, A)
+
+
+def in_common(
+    facts: Facts, said: Kinds, found: Dynamics, rng: np.random.Generator
+) -> tuple[Floats, Shared, Shared]:
+    """How far pairs [S*A] rest on predictions; what these share along F, and in L1."""
+    F, judges, models = facts.F, facts.judges, len(found.along.n0)
+    n, n0 = facts.belief.counts.n.ravel(), said.curve.n0(judges.evidence).ravel()
+    own, middle = n0[judges.pairs], F.shape[1] // 2
+    groups = groupings(judges, n, predictions(facts.belief.prior, judges), F)
+    along = shared_along(judges, own, F, groups, models, rng)
+    one = [each[:, middle : middle + 1] for each in groups]
+    apart = shared_distance(judges, own, one, models, rng)
+    return found.along.holds * n0 / (n0 + n), along, apart
 
 
 def _blocks(pairs: Ints, each: int) -> list[Ints]:

@@ -1,8 +1,9 @@
 """Models drawn from what is believed, sparse and compiled: the dice of the credible certificate.
 
 The analogy holds at a pair with probability w, and then p(.|s,a) ~ Dirichlet(n + n0 q'), where
-q' = (1 - leak) q + leak/S; or it does not, and p(.|s,a) ~ Dirichlet(n + c/S). In both some visits
-belong to no state in particular, n0 leak or c of them. Dirichlet(n + c/S) over all S states is
+q' = (1 - leak) q + leak/S, with ways besides to states that nobody predicted (`surprises`); or it
+does not, and p(.|s,a) ~ Dirichlet(n + c/S). In both some visits belong to no state in particular,
+n0 leak or c of them. Dirichlet(n + c/S) over all S states is
 
     (1 - W) Dirichlet(n) + W D,    W ~ Beta(c, sum n),    D ~ Dirichlet(c/S, ..., c/S),
 
@@ -25,6 +26,7 @@ from gim.sampling import gamma
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 REST = 16  # states that stand for all of which nothing is known
+NOWHERE = 1 << 62  # behind every state
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
 
 
@@ -39,6 +41,13 @@ class Rows(NamedTuple):
     holds: Floats  # [S*A] w, the probability that the prediction holds
     n0: Floats  # [models, S*A] visits that it is worth, in each model that is drawn
     c: float  # visits that knowing nothing is worth
+    goals: Ints  # [D] states that some pairs lead to, against what is predicted
+    ways: Floats  # [models, D, S*A] with which chance each does, in each model
+
+
+def no_ways(models: int, pairs: int) -> tuple[Ints, Floats]:
+    """All that leads anywhere is predicted."""
+    return np.zeros(0, np.int64), np.zeros((models, 0, pairs))
 
 
 class Rewards(NamedTuple):
@@ -53,6 +62,7 @@ class Rewards(NamedTuple):
     holds: Floats  # [S*A] the probability that it does
     free: Floats  # [S*A] the chance that it may be anything
     by_next: Floats  # [2, nnz] what each successor pays, in either case; or [2, 0]
+    pays: Floats  # [>= 2] what a pair of which nothing is known pays, at even quantiles
     low: float
     high: float
 
@@ -66,8 +76,8 @@ def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> An
     for i in range(starts.size - 1):
         j, k = starts[i], first[i]
         while j < starts[i + 1] or k < first[i + 1]:
-            left = columns[j] if j < starts[i + 1] else most + 1
-            right = next[k] if k < first[i + 1] else most + 1
+            left = columns[j] if j < starts[i + 1] else NOWHERE
+            right = next[k] if k < first[i + 1] else NOWHERE
             state[size] = min(left, right)
             if left <= right:
                 visits[size] = N[j]
@@ -82,14 +92,14 @@ def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> An
 
 @hot
 def draw_row(
-    rows: Any, i: int, n0: float, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
+    rows: Any, i: int, m: int, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
 ) -> int:
-    """Draw p(.|s,a) of pair i into p from `begin` on, over the states t; gives where it ends.
+    """Draw p(.|s,a) of pair i in model m into p from `begin` on, over the states t; gives its end.
 
     `places` are those of the states among all that were met or are predicted, -1 for the rest.
     """
-    first, next, n, q, leak, holds, _, c = rows
-    held = rng.random() < holds[i]
+    first, next, n, q, leak, holds, worth, c, goals, ways = rows
+    held, n0 = rng.random() < holds[i], worth[m, i]
     free = n0 * leak[i] if held else c
     end, total = begin, 0.0
     for j in range(first[i], first[i + 1]):
@@ -97,6 +107,12 @@ def draw_row(
         if alpha > 0.0:  # gamma variables over their sum are Dirichlet
             p[end] = max(TINY, gamma(alpha, rng))
             t[end], places[end] = next[j], j
+            total += p[end]
+            end += 1
+    for d in range(goals.size):
+        if held and ways[m, d, i] > 0.0:
+            p[end] = max(TINY, gamma(n0 * ways[m, d, i], rng))
+            t[end], places[end] = goals[d], -1
             total += p[end]
             end += 1
     if free > 0.0 or end == begin:
@@ -120,11 +136,11 @@ def draw_reward(
     Of pairs of which nothing at all is known `luck` tells, in a model the same for all: a cliff has
     many edges, and drawn apart the good would make up for the bad.
     """
-    mean, sd, holds, free, by_next, low, high = rewards
+    mean, sd, holds, free, by_next, pays, _, _ = rewards
     if free[i] >= 1.0:
-        return low + (high - low) * luck
+        return at_quantile(pays, luck)
     if free[i] > 0.0 and rng.random() < free[i]:
-        return low + (high - low) * rng.random()
+        return at_quantile(pays, rng.random())
     held = int(holds[i] >= 1.0 or rng.random() < holds[i])
     r = mean[held, i]
     if by_next.shape[1] > 0:
@@ -132,6 +148,14 @@ def draw_reward(
         for j in range(begin, end):
             r += p[j] * (mean[held, i] if places[j] < 0 else by_next[held, places[j]])
     return r + sd[held, i] * rng.standard_normal()
+
+
+@hot
+def at_quantile(values: Any, share: float) -> float:
+    """Between two of the values [>= 2] that are given at even quantiles."""
+    place = share * (values.size - 1)
+    k = min(int(place), values.size - 2)
+    return values[k] + (place - k) * (values[k + 1] - values[k])
 
 
 @hot
@@ -171,8 +195,8 @@ def returns_in_models(
         rng: the one source of randomness.
     """
     models, (S, A), last = rows[6].shape[0], playable.shape, len(policy) - 1
-    low, high = rewards[5], rewards[6]
-    room = rows[1].size + S * A * min(REST, S)
+    low, high = rewards[6], rewards[7]
+    room = rows[1].size + S * A * (min(REST, S) + rows[8].size)
     p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     first, over = np.zeros(S * A + 1, np.int64), np.zeros(S, np.bool_)
     drawn, r = np.zeros((2, S * A))
@@ -187,7 +211,7 @@ def returns_in_models(
                 first[i + 1] = first[i]
                 if not playable[s, a] or over[s]:
                     continue
-                end_i = draw_row(rows, i, rows[6][m, i], S, p, t, places, first[i], rng)
+                end_i = draw_row(rows, i, m, S, p, t, places, first[i], rng)
                 drawn[i] = draw_reward(rewards, i, luck, p, places, first[i], end_i, rng)
                 first[i + 1] = end_i
                 r[i] = min(high, max(low, drawn[i]))
@@ -225,26 +249,24 @@ def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: 
         rng: the one source of randomness.
 
     Returns:
-        |(p - p~).f| for each function, [models, B, M], and ||p - p~||_1, [models, B].
+        (p - p~).f for each function, [models, B, M], and ||p - p~||_1, [models, B].
     """
     models, S, M = rows[6].shape[0], F.shape[0], F.shape[1]
     data, columns, starts = model
-    room = min(REST, S) + S
+    room = min(REST, S) + S + rows[8].size
     p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     row = np.zeros(S)
     values, l1 = np.zeros((models, pairs.size, M)), np.zeros((models, pairs.size))
     for b in range(pairs.size):
         i = pairs[b]
         for m in range(models):
-            end = draw_row(rows, i, rows[6][m, i], S, p, t, places, 0, rng)
+            end = draw_row(rows, i, m, S, p, t, places, 0, rng)
             for f in range(M):
                 values[m, b, f] = -here[b, f]
             for j in range(end):
                 row[t[j]] += p[j]
                 for f in range(M):
                     values[m, b, f] += p[j] * F[t[j], f]
-            for f in range(M):
-                values[m, b, f] = abs(values[m, b, f])
             off = 0.0
             for j in range(starts[i], starts[i + 1]):
                 off += abs(row[columns[j]] - data[j])

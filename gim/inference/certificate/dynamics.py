@@ -5,8 +5,9 @@ Dirichlet(n + c/S). For a pair that judges q is what was predicted without it, s
 not count twice. n0 is drawn as well: the lesser of what judges say of errors along the values of
 the plan and of what they say of errors in all directions. (A pair is met again if what came of it
 was good, so along the values alone predictions look better than they are.) For the L1 distance it
-is the lesser of two draws of the latter. c is the one under which the counts of all pairs are most
-likely. Of a pair that is like no judge its own visits tell all.
+is the lesser of two draws of the latter. In a world of variables it depends on a pair's own visits
+as well, where pairs are bounded: rules are made where the data are. c is the one under which the
+counts of all pairs are most likely. Of a pair that is like no judge its own visits tell all.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gim.inference.certificate.draws import Rows, join
+from gim.inference.certificate.draws import Rows, join, no_ways
 from gim.inference.certificate.facts import Bools, Facts, Floats
 from gim.inference.certificate.judges import DIRECTIONS, Curve, Judges, parts_of
+from gim.inference.certificate.surprises import surprises
 from gim.inference.cross_validation import taken
 from gim.inference.evidence import compare_likelihoods
 from gim.inference.prior import Prior
@@ -41,7 +43,8 @@ class Kinds(NamedTuple):
 class Dynamics(NamedTuple):
     """What is believed of every pair, for a number of models."""
 
-    along: Rows  # the worth as errors along the values of the plan have it
+    returns: Rows  # the worth along the values of the plan, whatever a pair's own visits
+    along: Rows  # the same for bounds on pairs: their own visits matter
     everywhere: Rows  # the worth as errors in all directions have it
 
 
@@ -62,21 +65,31 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
     mine, c, zero = parts_of(judges.all), judges.blank(), np.zeros(S * A)
     if said is None:
         first, next, n, q = join(*mine, *parts_of(sparse.csr_array((S * A, S))))
-        blank = Rows(first, next, n, q, zero, zero, np.ones((models, S * A)), c)
-        return Dynamics(blank, blank)
+        own = zero, zero, np.ones((models, S * A)), c
+        blank = Rows(first, next, n, q, *own, *no_ways(models, S * A))
+        return Dynamics(blank, blank, blank)
     told, leak = parts_of(predictions(prior, judges)), np.full(S * A, said.leak)
     n0 = said.curve.n0(judges.evidence).ravel()
     rule, anything = compare_likelihoods(mine, *told, n0, leak, S)
     odds = np.log(said.doubt / (1.0 - said.doubt)).ravel() + np.clip(anything - rule, -700.0, 700.0)
     holds = 1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))
     holds[((prior.n0 == 0) | said.unlike).ravel()] = 0.0
-    e, values = judges.evidence.ravel(), judges.curve(F) if F.shape[1] else said.curve
-    curves = (values, said.curve, said.curve)
-    along, everywhere, lesser = (each.drawn(e, models, rng) for each in curves)
-    along, everywhere = np.minimum(along, lesser), np.minimum(everywhere, lesser)
+    e = judges.evidence.ravel()
+    values = judges.curve(F) if F.shape[1] else said.curve
+    other = surprises(judges, n0[judges.pairs], said.leak)
     first, next, n, q = join(*mine, *told)
-    rows = Rows(first, next, n, q, zero, holds, along, c)
-    return Dynamics(rows, rows._replace(n0=everywhere, leak=leak))
+    even = [each.drawn(e, models, rng) for each in (values, said.curve)]
+    visits = judges.visits.ravel() if facts.ruled else None
+    along, everywhere, lesser = (
+        each.drawn(e, models, rng, visits) for each in (values, said.curve, said.curve)
+    )
+    ways = other.goals, other.drawn(models, rng)
+    found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways)
+    return Dynamics(
+        returns=found,
+        along=found._replace(n0=np.minimum(along, lesser)),
+        everywhere=found._replace(n0=np.minimum(everywhere, lesser), leak=leak),
+    )
 
 
 def predictions(prior: Prior, judges: Judges) -> sparse.csr_array:

@@ -63,11 +63,17 @@ class Facts(NamedTuple):
     playable: Bools  # [S, A] available pairs of states that do not end an episode
     inferred: Bools  # [S, A] those met no more often than their prediction is worth
     judges: Judges
+    ruled: bool = False  # whether states have variables, so that rules may predict
 
     @property
     def F(self) -> Floats:
         """The values that errors matter for, by next state, [S, H - 1], or [S, 1]."""
         return np.ascontiguousarray(self.V[1:-1].T)
+
+    @property
+    def trivial(self) -> float:
+        """What is expected above the least possible return: the policy may always lose that."""
+        return self.expected + float(self.aim.most(-self.frame.reward_range[0])[0])
 
     @property
     def chances(self) -> Floats:
@@ -101,6 +107,7 @@ class Bounds(NamedTuple):
     best: float  # the most that any policy earns
     loss: float  # the most that the plan loses of that
     blind: float = 0.0  # chance that an episode meets a pair of which nothing is known
+    loss_as_tried: float = math.nan  # the loss if pairs of which nothing is known pay as others do
 
 
 def facts_of(
@@ -148,4 +155,5 @@ def facts_of(
         playable=playable,
         inferred=playable & ((n <= seen - n) | replaced),
         judges=Judges(belief, playable),
+        ruled=task.variables is not None,
     )

@@ -6,17 +6,20 @@ have been met more often. For a judge met n times and any function f of the next
     x = (p_hat - q).f   has mean 0 and variance   Var_q(f) / (n0 + 1) + Var(f) / n,
 
 the error of a prediction worth n0 visits and the noise of counting. How n0 grows with the evidence
-e around a pair (visits of its state and of its action, elsewhere) is a curve,
+e around a pair (visits of its state and of its action, elsewhere) and with its own visits n is a
+curve: rules are made where the data are, and may be wrong where hardly anybody was,
 
-    1 / n0 = 1 / top + 1 / (slope e),
+    1 / n0 = 1 / top + 1 / (slope e) + 1 / (own (n + 1)),
 
-whose two numbers are inferred from all judges at once, as a distribution over a grid. Unlike the
+whose three numbers are inferred from all judges at once, as a distribution over a grid. Unlike the
 likelihood of the counts, which sees n0 in repeated successors only, x sees predictions that are off
 in any way, along the very f that matters.
 """
 
 from __future__ import annotations
 
+import math
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,6 +38,7 @@ Bools = NDArray[np.bool_]
 
 TOPS = 2.0 ** np.arange(-1, 12)
 SLOPES = np.append(10.0 ** np.arange(-2, 2, 0.5), np.inf)
+OWNS = np.append(4.0 ** np.arange(0, 4), np.inf)
 LITTLE = 0.25  # evidence in place of none
 TOLD = 10.0  # visits that a prediction counts for where the noise of counting is estimated
 ALIKE = 6.0  # judges of one state, or of one action, that count as independent
@@ -47,23 +51,40 @@ OTHERS = 2.0  # judges that all others count for, where failures of a state are 
 BLANKS = 10.0 ** np.arange(-2, 2.5, 0.5)  # visits that knowing nothing may be worth
 
 
+CURVES = np.array(list(product(TOPS, SLOPES, OWNS)))  # [G, 3]
+
+
 class Curve(NamedTuple):
     """How the worth of a prediction grows with evidence: a distribution over curves."""
 
     top: Floats  # [G]
     slope: Floats  # [G]
+    own: Floats  # [G]
     weight: Floats  # [G] their probabilities
 
-    def n0(self, evidence: Floats) -> Floats:
-        """The worth at which a prediction is off as far as it is on average over the curves."""
-        e = np.maximum(evidence, LITTLE)
-        return np.asarray(1.0 / (self.weight @ (1 / self.top) + self.weight @ (1 / self.slope) / e))
+    @property
+    def even(self) -> Floats:
+        """Their probabilities if it does not matter how often a pair itself was met."""
+        weight = self.weight * np.isinf(self.own)
+        return np.asarray(weight / weight.sum())
 
-    def drawn(self, evidence: Floats, models: int, rng: np.random.Generator) -> Floats:
-        """The worth in each of so many models, [models, pairs]; evidence [pairs]."""
-        g = rng.choice(self.weight.size, size=models, p=self.weight)
-        e = np.maximum(evidence, LITTLE)
-        return np.asarray(1.0 / (1.0 / self.top[g, None] + 1.0 / (self.slope[g, None] * e)))
+    def n0(self, evidence: Floats) -> Floats:
+        """The worth at which a prediction is off as far as on average over even curves."""
+        e, weight = np.maximum(evidence, LITTLE), self.even
+        return np.asarray(1.0 / (weight @ (1 / self.top) + weight @ (1 / self.slope) / e))
+
+    def drawn(
+        self, evidence: Floats, models: int, rng: np.random.Generator, visits: Floats | None = None
+    ) -> Floats:
+        """The worth in each of so many models, [models, pairs]; evidence and visits [pairs].
+
+        Without visits curves are even.
+        """
+        weight = self.even if visits is None else self.weight
+        g = rng.choice(weight.size, size=models, p=weight)
+        top, slope, own = (1.0 / each[g, None] for each in self[:3])
+        rare = 0.0 if visits is None else own / (visits + 1.0)
+        return np.asarray(1.0 / (top + slope / np.maximum(evidence, LITTLE) + rare))
 
 
 class Failures(NamedTuple):
@@ -86,7 +107,8 @@ class Judges:
         prior, counts = belief.prior, belief.counts
         self.S, self.A = S, A = counts.n.shape
         self.all = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=(S * A, S))
-        self.evidence = evidence_around(counts.n.astype(np.float64))  # [S, A]
+        self.visits = counts.n.astype(np.float64)  # [S, A]
+        self.evidence = evidence_around(self.visits)  # [S, A]
         self.pairs: Ints = np.zeros(0, np.int64)  # [K]
         self.held = sparse.csr_array((0, S))  # [K, S] what was predicted of them without them
         if prior.judges.size:
@@ -139,16 +161,13 @@ class Judges:
         x, spread, noise = self.off(F)
         floor = 1e-9 * F.var(axis=0) + 1e-300
         e = np.maximum(self.evidence.ravel()[self.pairs], LITTLE)
-        top, slope = (axis.ravel() for axis in np.meshgrid(TOPS, SLOPES, indexing="ij"))
-        score = np.zeros(top.size)
-        for g in range(top.size):
-            n0 = 1.0 / (1.0 / top[g] + 1.0 / (slope[g] * e))
-            variance = np.maximum(spread / (n0[:, None] + 1.0) + noise / self.n[:, None], floor)
-            score[g] = -0.5 * (np.log(variance) + x**2 / variance).mean(axis=1).sum()
+        noise = noise / self.n[:, None]
+        found = worth_likelihoods(x**2, spread, noise, floor, e, self.n, CURVES)
         kinds = np.unique(self.states).size + np.unique(self.actions).size
-        score *= min(1.0, ALIKE * kinds / self.pairs.size)
+        score = found * min(1.0, ALIKE * kinds / self.pairs.size)
         weight = np.exp(score - score.max())
-        return Curve(top, slope, weight / weight.sum())
+        top, slope, own = CURVES.T
+        return Curve(top, slope, own, weight / weight.sum())
 
     def failures(self, n0: Floats) -> Failures:
         """Where analogies fail, if predictions are worth n0 [S, A] where they hold.
@@ -209,4 +228,25 @@ def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
             total += N[j]
             x += log_gamma(c / S + N[j]) - blank
         found[i] = x + whole - log_gamma(c + total)
+    return found
+
+
+@entry
+def worth_likelihoods(
+    squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any
+) -> Any:
+    """ln of the likelihood [G] of errors with these squares [K, M] under each curve.
+
+    Functions are one witness: of a judge their mean counts. `noise` [K, M] is that of counting,
+    `floor` [M] the least variance, e [K] the evidence, n [K] the visits.
+    """
+    K, M = squares.shape
+    found = np.zeros(len(curves))
+    for g in range(len(curves)):
+        top, slope, own = curves[g]
+        for k in range(K):
+            n0 = 1.0 / (1.0 / top + 1.0 / (slope * e[k]) + 1.0 / (own * (n[k] + 1.0)))
+            for m in range(M):
+                v = max(spread[k, m] / (n0 + 1.0) + noise[k, m], floor[m])
+                found[g] -= 0.5 * (math.log(v) + squares[k, m] / v) / M
     return found

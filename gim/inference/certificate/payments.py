@@ -40,14 +40,16 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
         by_next = paid_by_next(facts, rows, prior, np.stack([own.ravel(), mean.ravel()]))
         if prior.r_next.size:
             holds = triples_hold(counts, prior, facts.judges.all)
+    low, high = (float(each) for each in facts.frame.reward_range)
     return Rewards(
         mean=np.stack([own.ravel(), mean.ravel()]),
         sd=np.sqrt(np.stack([noise / n, np.where(given, 0.0, noise / visits)])).reshape(2, -1),
         holds=np.where(met & ~given, holds, 1.0).ravel(),
         free=np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0)).ravel(),
         by_next=by_next,
-        low=float(facts.frame.reward_range[0]),
-        high=float(facts.frame.reward_range[1]),
+        pays=np.array([low, high]),
+        low=low,
+        high=high,
     )
 
 
@@ -63,7 +65,14 @@ def known(rewards: KnownRewards, rows: Rows) -> Rewards:
         by_next = np.stack([paid, paid])
     zero, (low, high) = np.zeros(r.size), rewards.range
     low, high = min(low, float(r.min())), max(high, float(r.max()))
-    return Rewards(np.stack([r, r]), np.zeros((2, r.size)), zero + 1.0, zero, by_next, low, high)
+    sure, pays = np.zeros((2, r.size)), np.array([low, high])
+    return Rewards(np.stack([r, r]), sure, zero + 1.0, zero, by_next, pays, low, high)
+
+
+def as_tried(rewards: Rewards, counts: Counts) -> Rewards:
+    """The same if pairs of which nothing is known pay as those that were met do."""
+    met = np.sort((counts.R / np.maximum(counts.n, 1))[counts.n > 0])
+    return rewards._replace(pays=np.repeat(met, 2) if met.size else np.zeros(2))
 
 
 def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:

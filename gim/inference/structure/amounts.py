@@ -71,13 +71,16 @@ def _order(table: Floats) -> float:
 def home_of(triples: Triples, variables: tuple[int, ...], values: Values) -> Home | None:
     """The edge of a block beyond which moves may lead to one value; None if there is none.
 
-    The value is that to which most pairs lead; the edge is the one to which they are nearest.
+    The value is that to which most pairs lead from afar, the edge the one to which they are
+    nearest.
     """
-    value = values.of_state[triples.indices]
-    pairs = np.unique(np.column_stack([value, triples.pair]), axis=0)
-    often = np.bincount(pairs[:, 0], minlength=len(values.codes))
-    home = int(often.argmax()) if often.size else 0
-    lead = np.isin(triples.met, pairs[pairs[:, 0] == home, 1])
+    s, there = triples.pair // triples.A, values.of_state[triples.indices]
+    codes = values.codes / np.maximum(values.sizes - 1, 1)
+    far = ((codes[there] - codes[values.of_state[s]]) ** 2).sum(axis=1)
+    seen, first = np.unique(np.column_stack([there, triples.pair]), axis=0, return_index=True)
+    drawn = np.bincount(seen[:, 0], far[first], len(values.codes))
+    home = int(drawn.argmax()) if drawn.size else 0
+    lead = np.isin(triples.met, seen[seen[:, 0] == home, 1])
     if not OFTEN * lead.size < lead.sum() < lead.size:
         return None
     near, best = 0.0, None

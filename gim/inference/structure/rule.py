@@ -69,13 +69,14 @@ def _listed(outcomes: Sequence[tuple[Change, float]]) -> str:
     if len(outcomes) == 1 and not outcomes[0][0]:
         return ""  # the others say more
     shown = [
-        f"{_phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
+        f"{phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
     ]
     rest = len(shown) - SHOWN
     return ", ".join(shown[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
 
 
-def _phrase(change: Change) -> str:
+def phrase(change: Change) -> str:
+    """What becomes of the variables, in words."""
     return " ".join(f"{name} {by_words(by)}" for name, by in change.items()) or "stays"
 
 

@@ -28,13 +28,13 @@ EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
 DEPTH = 4  # levels of contexts below the root
 MOST_FEATURES = 24  # that a search looks at
-EACH_TWO = 6  # variables of the state up to which each two are tried
+EACH_TWO = 6  # variables of the state, or actions, up to which each two are tried
 MANY = 2000  # pairs of which a part tells which features are worth a closer look
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
 CERTAIN = 0.6  # share of changes that are as found, from which nothing is refined
-ROUNDS = 2  # of refining
+ROUNDS = 6  # of refining
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
 
@@ -222,47 +222,64 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
 def _found(
     triples: Triples, variables: tuple[int, ...], best: tuple[Explained, Found]
 ) -> tuple[Explained, Found]:
-    """The same with an edge that leads home and with what actions add, where that is better."""
+    """The same with an edge that leads home and with what actions add, where that is better.
+
+    Each may show itself only with the other: both are looked for together as well.
+    """
     home = home_of(triples, variables, best[0].values)
-    if home is not None:
-        data = Explained(triples, best[0].move._replace(edge=home.code))
-        found = by_action(data, Form(data.move))
-        best = (data, found) if found.beats(best[1]) else best
-    gone = None if home is None else np.flatnonzero(best[0].values.of_state == home.value)
+    edges = [best[0].move.edge] + ([] if home is None else [home.code])
     free = [v for v in variables if triples.ordinal[v]] if not best[0].move.shifts else []
-    added = [(v, amounts_of(triples, v, gone)) for v in free]
-    shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
-    if any(any(amounts) for _, amounts, _ in shifts):
-        data = Explained(triples, best[0].move._replace(shifts=shifts))
-        data, found = refined(triples, (data, placed(data)))
-        best = (data, found) if found.beats(max(best[1], placed(best[0]), key=_score)) else best
+    offers = []
+    for edge in edges:
+        data = best[0]
+        if edge != data.move.edge:
+            data = Explained(triples, data.move._replace(edge=edge))
+            found = by_action(data, Form(data.move))
+            best = (data, found) if found.beats(best[1]) else best
+        gone = np.flatnonzero(data.values.of_state == home.value) if home and edge >= HOME else None
+        added = [(v, amounts_of(triples, v, gone)) for v in free]
+        shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
+        if any(any(amounts) for _, amounts, _ in shifts):
+            data = Explained(triples, data.move._replace(shifts=shifts))
+            offers.append((data, placed(data)))
+    if offers:
+        offer = refined(triples, max(offers, key=lambda each: each[1].score))
+        plain = max(best[1], placed(best[0]), key=_score)
+        best = offer if offer[1].beats(plain) else best
     return best
 
 
 def refined(triples: Triples, best: tuple[Explained, Found]) -> tuple[Explained, Found]:
-    """What each action adds, one more or less where that explains held-out pairs better.
+    """What actions add, by more or less where that explains held-out pairs better.
 
-    Edges hide how far a move would have gone: what `amounts_of` finds may be off by one.
+    Edges hide how far a move would have gone: what `amounts_of` finds may be off by one or two. Two
+    actions may be off together, so that neither is better alone.
     """
+    alone = [(a,) for a in range(triples.A)]
+    together = list(combinations(range(triples.A), 2)) if triples.A <= EACH_TWO else []
     for _ in range(ROUNDS):
         before = best
-        steps = product(range(len(best[0].move.shifts)), range(triples.A), (1, -1))
-        for i, a, by in steps:
-            if uniform(best[0], i):
-                continue
-            shifts = list(best[0].move.shifts)
-            variable, amounts, sign = shifts[i]
-            shifts[i] = (
-                variable,
-                tuple(np.add(amounts, by * (np.arange(triples.A) == a)).tolist()),
-                sign,
-            )
-            data = Explained(triples, best[0].move._replace(shifts=tuple(shifts)))
-            found = placed(data)
-            best = (data, found) if found.score > best[1].score + MARGIN else best
+        for which, by in (*product(alone, (1, -1, 2, -2)), *product(together, (1, -1))):
+            if len(which) > 1 and best is not before:
+                break  # those alone first
+            for i in range(len(best[0].move.shifts)):
+                if not uniform(best[0], i):
+                    data = Explained(triples, shifted(best[0].move, i, which, by))
+                    found = placed(data)
+                    best = (data, found) if found.score > best[1].score + MARGIN else best
         if best is before:
             break
     return best
+
+
+def shifted(move: Move, i: int, actions: tuple[int, ...], by: int) -> Move:
+    """The same move if these actions add so much more in shift i."""
+    shifts = list(move.shifts)
+    variable, amounts, sign = shifts[i]
+    assert isinstance(amounts, tuple)
+    more = tuple(amount + by * (a in actions) for a, amount in enumerate(amounts))
+    shifts[i] = (variable, more, sign)
+    return move._replace(shifts=tuple(shifts))
 
 
 def placed(data: Explained) -> Found:

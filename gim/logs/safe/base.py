@@ -73,8 +73,10 @@ class Safe(Params):
         raise TypeError(f"{type(self).__name__} must define backup(case, made, v, h)")
 
     def choose(self, case: Case, made: Any, q: Floats) -> NDArray[Any]:
-        """Actions [S], or probabilities [S, A], by Q."""
-        return np.where(case.playable, q, -np.inf).argmax(axis=1)
+        """Actions [S], or probabilities [S, A], by Q: the best; of equals the baseline's own."""
+        q = np.where(case.playable, q, -np.inf)
+        best = q == q.max(axis=1, keepdims=True)
+        return np.where(best, case.baseline, -1.0).argmax(axis=1)
 
     def __call__(self, case: Case) -> NDArray[Any]:
         """The policy: [H, S] or [H, S, A] over a horizon, [S] or [S, A] if discounted."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from gim.logs.safe.base import Case, Floats, Safe
 from gim.params import Within
@@ -16,7 +15,7 @@ from gim.params import Within
 class RMin(Safe):
     """A pair with fewer than n visits pays the least reward at this and every later step.
 
-    Where that leaves all actions alike, the baseline's favourite is played.
+    Where that leaves all actions alike, the baseline's favourite is played, as always.
     """
 
     n: Annotated[float, Within(0), "visits from which a pair counts as known"] = 5.0
@@ -25,9 +24,3 @@ class RMin(Safe):
         """The Bellman backup of known pairs."""
         q = case.r + case.gamma * case.expected(v)
         return np.where(case.n >= self.n, q, case.steps(h) * case.rewards[0])
-
-    def choose(self, case: Case, made: Any, q: Floats) -> NDArray[Any]:
-        """The best; among equals the one that the baseline plays most."""
-        q = np.where(case.playable, q, -np.inf)
-        best = q == q.max(axis=1, keepdims=True)
-        return np.where(best, case.baseline, -1.0).argmax(axis=1)

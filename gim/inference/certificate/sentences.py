@@ -1,0 +1,79 @@
+"""What a certificate says, in sentences that a person can act on."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gim.inference.certificate.certificate import Certificate
+
+NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
+
+
+def sentences(it: Certificate) -> tuple[str, ...]:
+    """Of the policy, of what was inferred, of what is assumed."""
+    assumed = (f"this holds if {' and '.join(it.assumed)}",) if it.assumed else ()
+    return of_returns(it), of_pairs(it), *assumed
+
+
+def of_returns(it: Certificate) -> str:
+    """What the policy earns and loses, or why that cannot be said."""
+    expects = f"the policy expects {figure(it.expected)} an episode"
+    if it.useless and it.blind > 1.0 - it.share:
+        return (
+            f"{it.kind}: no bound, {percent(it.blind)} of the episodes meet pairs that "
+            f"were never tried and are like no other; {expects}"
+        )
+    how = "with probability" if it.kind == "credible" else "with a probability of at least"
+    low, high = (figure(x) for x in it.earns)
+    earns = (
+        f"{it.kind}: {how} {percent(it.share)} the policy earns between {low} and {high} an episode"
+    )
+    usual = ""
+    if it.loss_as_tried < min(it.trivial, it.loss):
+        part = part_of_the_best(it, it.loss_as_tried)
+        usual = (
+            f"; if pairs that are like no other pay as those that were tried do, it loses {part}"
+        )
+    if not it.useless:
+        loss = part_of_the_best(it, it.loss)
+        return f"{earns} and loses {loss}; it expects {figure(it.expected)}{usual}"
+    if it.kind == "guaranteed":
+        return f"{it.kind}: no useful bound, more episodes are needed; {expects}"
+    unknown = "how far that is from the best is not known, for want of judges"
+    return f"{earns}; {unknown}{usual}"
+
+
+def part_of_the_best(it: Certificate, loss: float) -> str:
+    """A loss, beside what is expected."""
+    if loss <= NOTHING * abs(it.expected):
+        return "next to nothing of the best"
+    part = f" ({percent(loss / abs(it.expected))})" if it.expected else ""
+    return f"at most {figure(loss)}{part} of the best"
+
+
+def of_pairs(it: Certificate) -> str:
+    """What is inferred, and what of it has no bound."""
+    masks = it.inferred, it.unmet, it.unbounded
+    inferred, unmet, silent = (int(mask.sum()) for mask in masks)
+    if not inferred:
+        return "every pair has enough visits of its own; nothing is inferred"
+    if not it.judged:
+        return f"nothing is inferred that could be judged; {unmet:,} pairs were never met"
+    text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
+    if silent == inferred:
+        return f"{text}; none has a bound on its error, for want of judges of its kind"
+    text = f"{text}; bounds on their errors have a nominal coverage of {percent(it.share)}"
+    if silent:
+        text = f"{text}, but {silent:,} have none, for want of judges of their kind"
+    return text
+
+
+def figure(value: float) -> str:
+    """Four digits."""
+    return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
+
+
+def percent(share: float) -> str:
+    """Three digits."""
+    return f"{100 * share:.3g} %"

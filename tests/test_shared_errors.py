@@ -1,0 +1,147 @@
+"""Errors that pairs have in common, and ways that nobody predicted."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.special import gammaln
+
+from gim.inference.certificate.judges import CURVES, worth_likelihoods
+from gim.inference.certificate.shared import (
+    SHARES,
+    SIZES,
+    drawn,
+    groupings,
+    modes,
+    shared_along,
+    shared_distance,
+    slab_odds,
+)
+from gim.inference.certificate.surprises import WIDTHS, surprises
+from gim.jit import plain
+
+S, A = 24, 8
+
+
+def judges_of(P, q, visits, seed):
+    """Every pair is a judge, met so many times, of whom q [S*A, S] was predicted."""
+    rng = np.random.default_rng(seed)
+    N = np.stack([rng.multinomial(visits, p) for p in P]).astype(float)
+    rows, n = sparse.csr_array(q), N.sum(axis=1)
+
+    def off(F):
+        spread = q @ F**2 - (q @ F) ** 2
+        return N @ F / n[:, None] - q @ F, spread, spread
+
+    return SimpleNamespace(
+        S=S, A=A, pairs=np.arange(S * A), n=n, N=sparse.csr_array(N), held=rows, off=off
+    )  # fmt: skip
+
+
+def world(seed):
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(S, 0.5), S * A), np.linspace(0, 1, S)[:, None]
+
+
+@pytest.mark.parametrize("visits", [2, 4])
+def test_errors_of_a_state_are_found_though_no_pair_shows_them(visits):
+    """In a quarter of the states the truth is shifted to the best next state, in the others not."""
+    q, F = world(1)
+    P, wrong = q.copy(), np.arange(S * A) // A < S // 4
+    P[wrong] *= 0.4
+    P[wrong, -1] += 0.6
+    judges, n0 = judges_of(P, q, visits, 2), np.full(S * A, 100.0)
+    rng = np.random.default_rng(3)
+    groups = groupings(judges, judges.n.astype(int), judges.held, F)
+    found = shared_along(judges, n0, F, groups, 200, rng).of(np.arange(S * A))[:, :, 0]
+    true = ((P - q) @ F).ravel()
+    assert np.abs(found.mean(axis=0) - true)[wrong].mean() < 0.5 * true[wrong].mean()
+    assert np.abs(found.mean(axis=0))[~wrong].mean() < 0.2 * true[wrong].mean()
+    far = shared_distance(judges, n0, groups, 200, rng).of(np.arange(S * A))[:, :, 0].mean(axis=0)
+    assert far[wrong].mean() > 3 * far[~wrong].mean()
+
+
+def test_nothing_is_added_where_predictions_are_right():
+    q, F = world(4)
+    judges, n0 = judges_of(q, q, 3, 5), np.full(S * A, 100.0)
+    groups = groupings(judges, judges.n.astype(int), judges.held, F)
+    found = shared_along(judges, n0, F, groups, 200, np.random.default_rng(6))
+    sd = math.sqrt(float(np.mean(judges.off(F)[1])))
+    assert np.sqrt(np.mean(found.of(np.arange(S * A)) ** 2)) < 0.1 * sd
+
+
+def test_a_group_is_of_those_that_lead_to_the_same_state():
+    rows = sparse.csr_array([[0.2, 0.5, 0.3], [0.0, 0.0, 0.0], [0.0, 0.1, 0.9]])
+    assert modes(rows).tolist() == [1, 3, 2]
+
+
+def test_shared_errors_are_drawn_as_bayes_has_them():
+    """One group far off among many that are not: its u has mean keep X if it is there."""
+    X, v = np.zeros((30, 1)), np.full((30, 1), 0.01)
+    X[0] = 1.0
+    found = drawn([np.arange(30)[:, None]], [(X, v)], 4000, np.random.default_rng(0)).u[0][:, :, 0]
+    assert (found[:, 0] != 0).mean() > 0.95
+    assert found[:, 0].mean() == pytest.approx(0.97, abs=0.05)
+    assert (found[:, 1:] != 0).mean() < 0.15
+    share, size = SHARES[:1], SIZES[-1:]
+    odds = slab_odds(X, v, share, size)[0, :, 0]
+    density = [np.exp(-0.5 * X[:, 0] ** 2 / w) / np.sqrt(w) for w in (0.01 + size**2, 0.01)]
+    assert np.allclose(np.exp(odds), share / (1 - share) * density[0] / density[1])
+
+
+def test_worth_is_judged_as_by_hand():
+    rng = np.random.default_rng(0)
+    x, spread, noise = rng.normal(size=(3, 4, 2)) ** 2
+    e, n, floor = rng.random(4) * 20, np.arange(4.0), np.full(2, 1e-9)
+    arguments = (x, spread, noise, floor, e, n, CURVES[::17])
+    found = worth_likelihoods(*arguments)
+    assert np.allclose(found, plain(worth_likelihoods)(*arguments))
+    for score, (top, slope, own) in zip(found, CURVES[::17], strict=True):
+        total = 0.0
+        for k in range(4):
+            n0 = 1 / (1 / top + 1 / (slope * e[k]) + 1 / (own * (n[k] + 1)))
+            v = np.maximum(spread[k] / (n0 + 1) + noise[k], floor)
+            total -= 0.5 * np.mean(np.log(v) + x[k] / v)
+        assert score == pytest.approx(total)
+
+
+@pytest.mark.parametrize("width", [0.0, 0.12])
+def test_a_way_to_a_treasure_is_found_where_there_is_one(width):
+    """One action of each state leads to the last state, which is predicted of none."""
+    q, _ = world(7)
+    q[:, -1] = 0.0
+    q /= q.sum(axis=1, keepdims=True)
+    P, special = q.copy(), np.arange(S * A) % A == 3
+    P[special] *= 1 - width
+    P[special, -1] += width
+    judges = judges_of(P, q, 40, 8)
+    found = surprises(judges, np.full(S * A, 50.0), leak=0.01)
+    if not width:
+        assert not found.goals.size
+        return
+    assert found.goals.tolist() == [S - 1]
+    assert found.width[0] == WIDTHS[2]
+    assert found.chance[0][special].mean() > 0.9
+    assert found.chance[0][~special].mean() < 0.01
+    ways = found.drawn(50, np.random.default_rng(9))
+    assert ways.shape == (50, 1, S * A)
+    assert set(np.unique(ways)) == {0.0, WIDTHS[2]}
+
+
+def test_visits_of_a_goal_are_beta_binomial():
+    """The likelihood that goals are weighed by, against its textbook form."""
+    from gim.inference.certificate.surprises import _likelihoods
+
+    k, n, n0, q = 3.0, 10.0, 5.0, 0.2
+    a, b = n0 * q, n0 * (1 - q)
+
+    def beta(x, y):
+        return gammaln(x) + gammaln(y) - gammaln(x + y)
+
+    expected = beta(a + k, b + n - k) - beta(a, b)
+    found = _likelihoods(np.array([[k]]), np.array([[n]]), n0, np.array([[q]]))
+    assert found[0, 0] == pytest.approx(expected)
