@@ -1,4 +1,4 @@
-# Two commands do all the set-up: `make demo` and `make test`.
+# `make demo`, `make docs` and `make test` do all the set-up that they need.
 VENV := .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
@@ -8,12 +8,16 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo test lint types bench mutants faults fuzz soak runs extremes audit clean
+.PHONY: demo docs test lint types bench mutants faults fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
 	@echo "The first time about a minute, most of it to compile; then a page: results/demo/report.html"
 	$(BIN)/gim reproduce demo --scale paper --out results/demo
+
+# The site: build/docs/html. Every example is run, every warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m docs.site.build
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --doctest-modules tests gim
@@ -45,6 +49,10 @@ audit: $(VENV)/.ready
 $(VENV)/.ready: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	touch $@
+
+$(VENV)/.docs: $(VENV)/.ready
+	$(BIN)/python -m pip install --quiet --editable ".[docs]"
 	touch $@
 
 clean:

@@ -8,9 +8,9 @@
     python docs/refresh.py results/scoreboard
 
 The first kind of folder rewrites the tables and the ledger of docs/reproduction.md, the costs of
-docs/theory.md and the short ledger of the README; the second the results of docs/study.md; the
-third docs/scoreboard.md. A folder may hold all of them. With a number after the folder the first so
-many runs alone are taken, and the pages say so: for a folder in which no more have ended yet.
+docs/theory.md; the second the results of docs/study.md; the third docs/scoreboard.md. A folder may
+hold all of them. With a number after the folder the first so many runs alone are taken, and the
+pages say so: for a folder in which no more have ended yet. With the word `ended`, all that have.
 """
 
 from __future__ import annotations
@@ -37,8 +37,9 @@ FIRST = "## Figure 1, in numbers"
 
 def main() -> None:
     """Refresh what the folder has results for."""
-    folder, runs = Path(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else None
-    found = stored(folder, runs)
+    folder, some = Path(sys.argv[1]), sys.argv[2] if len(sys.argv) > 2 else ""
+    runs = int(some) if some.isdigit() else None
+    found = stored(folder, runs, partial=some == "ended")
     keys = {artefact.key for artefact in found.artefacts}
     if "fig1" in keys:
         refresh_reproduction(found, runs)
@@ -47,13 +48,13 @@ def main() -> None:
     if keys & {*groups()["analogy"]}:
         between(ROOT / "docs" / "study.md", "results", study(found))
     if "scoreboard" in keys:
-        between(ROOT / "docs" / "scoreboard.md", "results", scoreboard(found, runs))
+        between(ROOT / "docs" / "scoreboard.md", "results", scoreboard(found))
     if not keys & {"fig1", "table3", "scoreboard", *groups()["analogy"]}:
         sys.exit(f"{folder} has nothing that the docs quote: nothing to refresh")
 
 
 def refresh_reproduction(found: Findings, runs: int | None) -> None:
-    """Figure 1's tables and the ledger, in docs/reproduction.md and the README."""
+    """Figure 1's tables and the ledger, in docs/reproduction.md."""
     figure1 = next(artefact for artefact in found.artefacts if artefact.key == "fig1")
     many = found.made["fig1"].runs
     lines = [FIRST, ""]
@@ -65,7 +66,6 @@ def refresh_reproduction(found: Findings, runs: int | None) -> None:
     page = ROOT / "docs" / "reproduction.md"
     text = page.read_text().split(FIRST)[0]
     page.write_text(text + "\n".join(lines) + "\n" + ledger_markdown(found.entries).strip() + "\n")
-    between(ROOT / "README.md", "ledger", ledger_markdown(found.entries, in_full=False).strip())
 
 
 def theorem_1(folder: Path, runs: int | None) -> str:
@@ -94,11 +94,11 @@ def theorem_1(folder: Path, runs: int | None) -> str:
     return "\n".join(lines)
 
 
-def scoreboard(found: Findings, runs: int | None) -> str:
-    """Both tables of the scoreboard."""
+def scoreboard(found: Findings) -> str:
+    """Both tables of the scoreboard; their notes say how many runs they are of."""
     board = next(artefact for artefact in found.artefacts if artefact.key == "scoreboard")
     command = f"gim reproduce scoreboard --scale {found.scale}"
-    lines = [f"Made by `{command}` ({made_with(found)}).{_few(runs)}"]
+    lines = [f"Made by `{command}` ({made_with(found)})."]
     for table in board.tables:
         lines += ["", f"## {table.title}", "", table.note, "", *markdown(table)]
     return "\n".join(lines)

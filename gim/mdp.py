@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gim import files, planning, tables, validation
+from gim import files, html, planning, tables, validation
 from gim.arguments import whole
 from gim.limits import INT
 from gim.names import labels_of, plain
@@ -160,6 +160,11 @@ class TabularMDP:
     def __repr__(self) -> str:
         form = "sparse" if self.sparse else "dense"
         return f"<TabularMDP {self.name}: S={self.S} A={self.A} H={self.horizon} {form}>"
+
+    def _repr_html_(self) -> str:
+        sizes = [["states", self.S], ["actions", self.A], ["steps of an episode", self.horizon]]
+        made_of = [] if self.variables is None else [["variables", ", ".join(self.variables.names)]]
+        return html.facts(self.name, [*sizes, *made_of])
 
     # -- exact facts
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
+from gim import files, html
 from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
@@ -158,7 +158,7 @@ class Run:
 
     @property
     def seconds(self) -> dict[str, float]:
-        """Time by phase: compiling, interacting, and what thinking counted."""
+        """Processor time by phase: compiling, interacting, and what thinking counted."""
         return dict(self.mind.seconds)
 
     @property
@@ -176,6 +176,9 @@ class Run:
     def __repr__(self) -> str:
         done = f"{self.returns.size}/{self.episodes} episodes"
         return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+
+    def _repr_html_(self) -> str:
+        return html.of_run(self)
 
     # -- going on
 
@@ -229,9 +232,10 @@ class Run:
         return wake
 
     def _think(self) -> None:
-        clock = self.clock
-        over = clock.h[0] == 0 and clock.steps[0] > 0
-        self.mind.episode = int(clock.episode[0]) - over  # that of the last step
+        episode = self.clock.episode.item()
+        if self.clock.h.item() == 0 and self.steps > 0:
+            episode -= 1  # that of the last step
+        self.mind.episode = episode
         seconds = self.mind.seconds
         before, counted = time.thread_time(), sum(seconds.values())
         memory = self.agent.think(self.memory, self.mind)

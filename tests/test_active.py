@@ -7,8 +7,10 @@ import pytest
 
 import gim
 from gim.agent import agents
-from gim.exploration.active import Active, collect, gains, reduction
+from gim.exploration.active import Active, Walk, collect, gains, reduction, worth
+from gim.exploration.base import new_choices
 from gim.inference.base import no_prior, prior_of
+from gim.jit import plain
 from gim.mdp import TabularMDP
 from gim.model.counts import new_counts, new_known
 from gim.testing import check_agent
@@ -143,3 +145,17 @@ def test_bad_words_are_named():
         agents.make("gim:exploration=activ")
     with pytest.raises(ValueError, match="no parameter 'horizon'"):
         agents.make("gim:exploration=active(horizon=3)")
+
+
+def test_what_a_pair_is_worth_falls_with_its_visits_since_the_plan():
+    rng = np.random.default_rng(2)
+    counts, available = new_counts(3, 2), np.ones((3, 2), bool)
+    gain, later, n0 = rng.random((3, 3, 2))
+    counts.n[:] = planned = rng.integers(0, 5, (3, 2))
+    walk = Walk(new_choices(available, 0.0, rng), gain, later, planned + n0, planned.copy())
+    for s, a in np.ndindex(3, 2):
+        assert plain(worth)(walk, counts, s, a) == pytest.approx(gain[s, a] + later[s, a])
+    counts.n[1, 0] += 4
+    share = (planned[1, 0] + n0[1, 0]) / (planned[1, 0] + n0[1, 0] + 4)
+    expected = gain[1, 0] * share**2 + later[1, 0]
+    assert plain(worth)(walk, counts, 1, 0) == pytest.approx(expected)

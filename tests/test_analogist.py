@@ -1,17 +1,31 @@
-"""The default learner: its plan against a slow twin, its draws, and noise that it must bear."""
+"""The default learner: its plan against a slow twin, its draws, its tests, noise it must bear."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from scipy import sparse
 
 import gim
-from gim.agents.analogist import LITTLE, hopeful_csr, hopeful_dense, multiplier, reward_noise
+from gim.agents.analogist import (
+    LITTLE,
+    act,
+    hopeful_csr,
+    hopeful_dense,
+    multiplier,
+    reward_noise,
+    unknowns,
+)
+from gim.inference.belief import belief_of
+from gim.inference.prior import no_prior, prior_of
+from gim.inference.structure import Triples, candidates
+from gim.jit import plain
 from gim.model.counts import new_counts
+from gim.run import prepare
 
 
-def literal(N, n, R, R2, n_r, frame, ceiling, test, pooled, L, scales):
+def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
     """Values q [H, S, A] of the plan, as the docstring of the agent says it."""
     available, terminal, (low, high) = frame
     (S, A), H = n.shape, len(ceiling)
@@ -36,7 +50,8 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, pooled, L, scales):
                     left += missed / n_r[s, a]
                 doubt += scale**2 * max(p @ v1**2 - (p @ v1) ** 2, 0.0) / n[s, a]
                 now = r + (H - h) * left * L / 3 + math.sqrt(2 * L * doubt)
-                with_it = now + test[s, a] + p @ v0 if test[s, a] > 0 else -math.inf
+                hidden = test[s, a] + astray[s, a] * max(-p @ v0, 0.0)
+                with_it = now + hidden + p @ v0 if test[s, a] > 0 else -math.inf
                 q0[s, a] = min(ceiling[h], now + p @ v0)
                 q[h, s, a] = min(ceiling[h], max(now + p @ v1, with_it))
         v1, v0 = q[h].max(axis=1), q0.max(axis=1)
@@ -57,15 +72,18 @@ def made_up(seed, tests):
     terminal = np.zeros(S, bool)
     terminal[2], n[2], N[2], n_r[2] = True, 0, 0, 0
     test = np.where(rng.random((S, A)) < 0.3, 2 * rng.random((S, A)), 0.0) * (n > 0) * tests
+    astray = 2 * test * rng.random((S, A))
     ceiling = 1.5 * np.arange(H, 0, -1.0)
-    return (N, n, R, R2, n_r), (available, terminal, (-1.0, 1.5)), ceiling, test
+    return (N, n, R, R2, n_r), (available, terminal, (-1.0, 1.5)), ceiling, test, astray
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
 @pytest.mark.parametrize("tests", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_a_plan_is_what_its_formula_says(seed, tests, form):
-    seen, frame, ceiling, test = made_up(seed, tests)
+@pytest.mark.parametrize("shift", [0.0, -3.0])  # with costs the end is worth more than any state
+def test_a_plan_is_what_its_formula_says(seed, tests, form, shift):
+    seen, frame, ceiling, test, astray = made_up(seed, tests)
+    seen[2][:] += shift * seen[4]
     pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.05, 0.04)
     (S, A), H = seen[1].shape, len(ceiling)
     plan = np.zeros((H, S, A)), np.zeros((H + 1, S)), np.zeros((H, S), np.int64)
@@ -73,8 +91,8 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form):
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
         rows = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    induct((rows, *seen[1:]), frame, ceiling, test.ravel(), pooled, L, scales, plan)
-    expected = literal(*seen, frame, ceiling, test, pooled, L, scales)
+    induct((rows, *seen[1:]), frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales, plan)
+    expected = literal(*seen, frame, ceiling, test, astray, pooled, L, scales)
     np.testing.assert_allclose(plan[0], expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(plan[1][:-1], expected.max(axis=2), rtol=1e-9, atol=1e-9)
     for h in range(H):
@@ -104,9 +122,86 @@ def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
     assert reward_noise(counts) == 0.0
 
 
+def test_a_prediction_that_says_little_is_no_visit():
+    """What is left open: (1 - .25) / 1.25 = .6, then .6 / (1 + n0), .5 + .5 * 0, .6 + .4 * 0."""
+    q = np.zeros((5, 2, 5))
+    q[0, 0, :4] = q[0, 1, :4] = q[1, 1, :4] = 0.25  # sum of squares: .25
+    q[1, 0, 0] = q[2, 0, 0] = q[2, 1, 0] = 1.0
+    n0, doubt = np.zeros((5, 2)), np.zeros((5, 2))
+    n0[:3] = [[0.25, 0.6], [0.25, 0.25], [9.0, 9.0]]
+    doubt[2] = 0.5, 0.6
+    counts = new_counts(5, 2)
+    counts.n[1, 1] = 1  # it was met: its own visit speaks
+    found = unknowns(belief_of(counts, np.zeros(5, bool), prior_of(q, n0, doubt=doubt)))
+    nothing = [[True, True], [True, True]]  # no prediction: a wild guess leaves 1
+    assert found.tolist() == [[True, False], [False, False], [False, True], *nothing]
+    assert not unknowns(belief_of(counts, np.zeros(5, bool), no_prior(5, 2))).any()
+
+
 def test_a_few_unlucky_rewards_do_not_close_a_pair_for_ever():
     """Noise as large as the prize: a bonus that shrinks with what is inferred ends at .76, .85."""
     for seed in (5100, 5106):
         mdp = gim.make("noisy_arms", S=4, A=12, seed=seed)
         returns = gim.run("analogist", mdp, episodes=600, seed=seed).returns
         assert returns[-200:].mean() > 0.95 * mdp.optimal_return()
+
+
+def test_no_pair_is_tested_twice_while_a_plan_waits():
+    n, now = np.array([[0, 4, 1]]), np.array([[1.0, 8.0, 1.0]])
+    q, policy = np.array([[[3.0, 2.0, 1.0]]]), np.array([[0]])
+    belief = SimpleNamespace(counts=SimpleNamespace(n=n))
+    memory = SimpleNamespace(belief=belief, now=now, q=q, policy=policy)
+    assert plain(act)(memory, 0, 0, None) == 0  # not yet tried
+    n[0, 0] = 1
+    assert plain(act)(memory, 0, 0, None) == 1  # tried since the plan: the best of the others
+    policy[0, 0] = 1
+    n[0, 1] = 9
+    assert plain(act)(memory, 0, 0, None) == 1  # a pair met before the plan is no test
+
+
+def lottery(seed):
+    """Three actions, of which one that only its pay shows moves a state to the next."""
+    rng = np.random.default_rng(seed)
+    S = 40
+    lucky, s = rng.integers(3, size=S), np.arange(S)
+    to = np.where(np.arange(3) == lucky[:, None], np.minimum(s + 1, S - 1)[:, None], s[:, None])
+    return to, np.where(np.arange(3) == lucky[:, None], -1.0, -10.0)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_what_a_pair_pays_tells_what_it_does_where_that_is_known(known):
+    to, pays = lottery(0)
+    met = np.random.default_rng(1).random(to.shape) < 0.5
+    sizes = np.append(0, np.cumsum(met.ravel()))
+    states = np.arange(len(to))[:, None]
+    triples = Triples(
+        sizes, to[met], np.full(met.sum(), 2.0), np.ones(to.shape, bool), states,
+        pays=pays if known else None,
+    )  # fmt: skip
+    fitted = candidates(triples)["variables"](triples)
+    unmet = np.flatnonzero(~met.ravel())
+    right = fitted.rows(unmet).toarray()[np.arange(len(unmet)), to.ravel()[unmet]]
+    assert (right.min() > 0.9) == known
+
+
+def test_a_prediction_knows_how_many_pairs_are_behind_it():
+    to, _ = lottery(0)
+    sizes = np.arange(to.size + 1)
+    states = np.arange(len(to))[:, None]
+    triples = Triples(sizes, to.ravel(), np.ones(to.size), np.ones(to.shape, bool), states)
+    fitted = candidates(triples)["variables"](triples)
+    pairs = np.arange(to.size)
+    block = fitted.blocks[0]
+    context = block.find(pairs)[1]
+    many = np.bincount(block.stack.context[:, -1], minlength=context.max() + 1)[context]
+    assert np.array_equal(fitted.support(pairs), np.log2(np.minimum(many, 8)).astype(int))
+    assert (fitted.support(pairs, apart=True) <= fitted.support(pairs)).all()
+
+
+def test_taxi_with_rewards_known_is_solved_in_a_few_hundred_steps():
+    """The published protocol; without analogy a learner takes some 4,000 steps."""
+    mdp = gim.make("taxi")
+    run = prepare(gim.Analogist(), mdp, 100, 5001, rewards="known").pause_at(1000)
+    probes = mdp.info["probes"]
+    value = np.atleast_2d(mdp.value(np.asarray(run.best_policy())))[0, probes]
+    assert np.allclose(value, mdp.plan().v[0, probes])

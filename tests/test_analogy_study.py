@@ -240,7 +240,7 @@ def test_an_optimum_below_zero_is_shared_from_the_random_policy():
 def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_played():
     scale = SCALES["quick"]
     made = made_up_results(chosen(["classics"]), scale)
-    table = share_table(made, settings.cells(classics.PLACES, scale))
+    table = share_table(made, settings.cells(classics.PLACES, scale, settings.RIVALS))
     taxi = next(place for place in classics.PLACES if place.title == "Taxi").episodes["quick"]
     assert table.columns == ["task", "agent", f"{taxi:,}", "100", "300", "1,000"]
     rows = {(row[0], row[1]): row[2:] for row in table.rows}

@@ -243,6 +243,13 @@ def test_a_hash_table_that_would_be_searched_for_ever_is_refused():
     assert "not where they are looked for" in lost.fault()
 
 
+def test_counts_of_which_one_does_not_add_up_are_refused():
+    counts = new_counts(3, 2)
+    assert counts.fault() == ""
+    counts.n[1, 0] = 2
+    assert counts.fault() == "next does not add up to n"
+
+
 def test_only_a_walk_and_factors_are_not_trusted():
     for name in agents.names():
         memory = agents.make(name).start(

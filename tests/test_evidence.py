@@ -181,3 +181,18 @@ def test_what_is_no_prior_is_refused(change, message):
     check_prior(good, 2, 1)
     with pytest.raises(ValueError, match=message):
         check_prior(good._replace(**change), 2, 1)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rows_are_added_however_few_their_entries_and_far_their_states(seed):
+    """There may be fewer entries in all than there are states."""
+    rng = np.random.default_rng(seed)
+    S, A = 40, 2
+    shape = {"shape": (S * A, S), "density": 3 / (S * A * S), "random_state": rng}
+    N, q = (sparse.csr_array(sparse.random_array(**shape)) for _ in range(2))
+    keep, n0 = rng.random(S * A), rng.random(S * A)
+    parts = add_csr(N.data, N.indices, N.indptr, q.data, q.indices, q.indptr, keep, n0)
+    found = sparse.csr_array(parts, shape=(S * A, S))
+    expected = keep[:, None] * N.toarray() + n0[:, None] * q.toarray()
+    assert found.nnz == np.count_nonzero(expected)
+    assert found.toarray() == pytest.approx(expected)

@@ -24,6 +24,7 @@ LEVELS = [
         "colour",
         "columns",
         "files",
+        "html",
         "interrupts",
         "jit",
         "memory",

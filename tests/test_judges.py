@@ -77,13 +77,30 @@ def test_less_evidence_is_worth_less():
 
 
 def test_the_mean_worth_is_that_of_the_errors():
-    curve = Curve(np.array([2.0, 50.0]), np.array([np.inf, 1.0]), np.array([0.25, 0.75]))
+    own, weight = np.array([np.inf, np.inf, 1.0]), np.array([0.2, 0.6, 0.2])
+    curve = Curve(np.array([2.0, 50.0, 9.0]), np.array([np.inf, 1.0, np.inf]), own, weight)
     e = np.array([1.0, 10.0])
     by_hand = 1 / (0.25 / 2 + 0.75 * (1 / 50 + 1 / e))
     assert np.allclose(curve.n0(e), by_hand)
     drawn = curve.drawn(e, 4000, np.random.default_rng(0))
     assert set(np.round(drawn[:, 0], 6)) == {2.0, round(1 / (1 / 50 + 1), 6)}
     assert np.allclose((1 / drawn).mean(axis=0), 1 / by_hand, rtol=0.05)
+    drawn = curve.drawn(e, 4000, np.random.default_rng(0), np.array([0.0, 5.0]))
+    assert round(1 / (1 / 9 + 1), 6) in np.round(drawn[:, 0], 6)
+    assert round(1 / (1 / 9 + 1 / 6), 6) in np.round(drawn[:, 1], 6)
+
+
+def test_pairs_met_seldom_may_be_predicted_worse():
+    """Half of the pairs were met twice and their predictions are worth next to nothing."""
+    rare = np.random.default_rng(8).random((20, 20)) < 0.5
+    q, _, N = world(20, 20, np.where(rare, 3.0, 400.0), np.where(rare, 3, 200), seed=9)
+    judges = judges_of(q, N)
+    curve = judges.curve(np.random.default_rng(0).normal(size=(20, 8)))
+    e, n = judges.evidence.ravel(), N.sum(axis=2).ravel()
+    drawn = np.median(curve.drawn(e, 400, np.random.default_rng(1), n), axis=0)
+    assert np.median(drawn[rare.ravel()]) < 12
+    assert np.median(drawn[~rare.ravel()]) > 60
+    assert curve.even[np.isfinite(curve.own)].sum() == 0
 
 
 def broken(S=12, A=10, n=3):

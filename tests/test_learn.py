@@ -71,6 +71,24 @@ def test_inventory_end_to_end(inventory_log, learned):
     assert repr(learned).startswith("<Learned from 5000 transitions by")
 
 
+@pytest.mark.parametrize("seed", [0, 1])
+def test_inference_does_not_spoil_a_plan_from_random_transitions(seed):
+    """6,000 transitions of pairs drawn uniformly, six a pair: counts alone lose a tenth."""
+    mdp, rng = gim.make("inventory:capacity=49,largest=19"), np.random.default_rng(seed)
+    s, a = rng.integers(mdp.S, size=6000), rng.integers(mdp.A, size=6000)
+    cumulated = mdp.to_dense().transitions.cumsum(axis=2)
+    t = (rng.random((6000, 1)) < cumulated[s, a]).argmax(axis=1)
+    paid = mdp.rewards[s, a] if mdp.rewards_next is None else mdp.rewards_next[s, a, t]
+    columns = (each.tolist() for each in (s, a, paid, t))
+    log = gim.from_log(list(zip(*columns, strict=True)))
+    by_analogy, alone = (
+        mdp.policy_return(gim.learn(log, infer=infer, safe="plain", horizon=50).policy)
+        for infer in ("analogy", None)
+    )
+    assert by_analogy > 0.98 * mdp.optimal_return()
+    assert by_analogy > 1.05 * alone
+
+
 def test_what_nobody_tried_is_recommended_only_by_analogy(inventory_log, learned):
     n, pi = inventory_log.counts.n, np.asarray(learned.policy)
     inferred = learned.behind.belief.prior.n0 > 0

@@ -146,3 +146,10 @@ def test_reward_range_leaves_out_terminal_and_missing_pairs():
     available = np.array([[True, False], [True, True]])
     mdp = TabularMDP(P2, [[3, 9], [5, 1]], available=available)
     assert mdp.reward_range == (1, 5)
+
+
+def test_a_packed_mdp_says_that_it_has_no_variables():
+    """A reader must not take a file in which they were lost for one that has none."""
+    meta = gim.TabularMDP(np.ones((1, 1, 1)), np.zeros((1, 1)), horizon=1, variables=None).pack()[1]
+    assert meta["variables"] is None
+    assert meta["action_variables"] is None

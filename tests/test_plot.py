@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gymnasium
 import numpy as np
 import pytest
 
 import gim
+from gim.experiments import execute, grid
 
 plot = pytest.importorskip("gim.plot")
 pytest.importorskip("matplotlib")
@@ -68,3 +70,72 @@ def test_rates_are_drawn_beside_the_bound(tmp_path):
     figure = plot.rates((10, 40, 160), {"als": [0.02, 0.01, 0.005]}, "rates")
     assert drawn(figure, tmp_path)
     assert "1/√m" in texts(figure)
+
+
+def test_curves_show_returns_and_regret_with_intervals() -> None:
+    runs = {name: gim.run(name, "riverswim", 40, seeds=range(3)) for name in ("psrl", "random")}
+    returns, regret = plot.curves(runs).axes
+    (psrl, random) = (line for line in regret.lines if line.get_label() in runs)
+    best = runs["psrl"][0].mdp.optimal_return()
+    expected = (40 * best - runs["psrl"].returns.sum(axis=1)).mean()
+    assert psrl.get_ydata()[-1] == pytest.approx(expected)
+    assert random.get_ydata()[-1] > psrl.get_ydata()[-1]
+    assert len(returns.collections) == 2  # a band each
+    assert [text.get_text() for text in plot.curves(runs).legends[0].texts] == [
+        "psrl",
+        "random",
+        "optimum",
+        "random policy",
+    ]
+    assert not plot.curves(runs["psrl"][0]).axes[0].collections  # one run has no interval
+
+
+def test_curves_of_a_world_without_a_table_show_returns_only() -> None:
+    env = gymnasium.make("Blackjack-v1")
+    run = gim.run("q_learning", env, episodes=20, horizon=20)
+    assert len(plot.curves(run).axes) == 1
+
+
+def test_rules_are_drawn_with_their_chances() -> None:
+    rule = gim.Rule("up", (({"row": -1}, 0.6), ({"col": 1}, 0.4)), 10, 1.0, ())
+    (axis,) = plot.analogies([rule]).axes
+    assert [bar.get_width() for bar in axis.patches] == [0.6, 0.4]
+    assert [text.get_text() for text in axis.get_yticklabels()] == ["row - 1", "col + 1"]
+    with pytest.raises(ValueError, match="play more episodes"):
+        plot.analogies([])
+
+
+def test_a_grid_shows_start_goals_and_holes() -> None:
+    lake = gim.from_gymnasium("FrozenLake-v1")
+    words = [text.get_text() for text in plot.grid(lake).axes[0].texts if text.get_text()]
+    assert sorted(words) == ["G", "H", "H", "H", "H", "S"]
+    button = gim.make("button")
+    words = {text.get_text() for text in plot.grid(button).axes[0].texts if text.get_text()}
+    assert "press" in words  # an action that is no move is named
+
+
+def test_a_graph_that_nobody_could_read_is_refused_or_pruned() -> None:
+    mdp = gim.make("synthetic", S=12, A=6, seed=0)
+    with pytest.raises(ValueError, match="cannot be read: leave unlikely ones out with least="):
+        plot.graph(mdp)
+    P = mdp.transitions
+    few = plot.graph(mdp, least=0.3).axes[0]
+    assert len(few.texts) >= (P >= 0.3).sum()
+    with pytest.raises(ValueError, match="900 states"):
+        plot.graph(gim.make("gridworld", height=30, width=30), least=0.9)
+
+
+def test_notebooks_show_worlds_runs_policies_certificates_and_results() -> None:
+    run = gim.run("psrl", "riverswim", episodes=60, seed=0)
+    results = execute(grid(["riverswim"], ["random"], 5, [0]), engine="serial")
+    shown = {
+        "steps of an episode": run.mdp,
+        "<polyline": run,
+        "action": run.best_policy(),
+        "Certificate (credible)": gim.certify(run),
+        "mean score": results,
+    }
+    for text, thing in shown.items():
+        assert text in thing._repr_html_()
+    odd = gim.TabularMDP(np.ones((1, 1, 1)), np.zeros((1, 1)), horizon=1, name="<script>")
+    assert "<script>" not in odd._repr_html_()

@@ -138,6 +138,13 @@ def test_figures_are_written_twice_alike(found, tmp_path):
         assert a.read_bytes()[:4] in (b"\x89PNG", b"%PDF")
 
 
+def test_a_picture_says_how_many_runs_and_episodes_it_is_of(found):
+    artefact = next(a for a in found.artefacts if a.key == "fig3")
+    below = draw(artefact.figures[0]).legends[0].get_title().get_text().replace("\n", " ")
+    assert below == artefact.figures[0].note
+    assert "runs of 4,000 episodes" in below
+
+
 def test_a_panel_without_anything_says_so():
     gap = Series("RMax", [1.0, 2.0], [None, None], marks=True, hollow=[True, True])
     drawn = draw(Figure("f", "t", [Panel("p", "m", "PostAvgReward", [gap])]))

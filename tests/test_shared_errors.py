@@ -10,12 +10,13 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from gim.inference.certificate.judges import CURVES, TIMES, worth_likelihoods
+from gim.inference.certificate.judges import CURVES, worth_likelihoods
 from gim.inference.certificate.shared import (
     SHARES,
     SIZES,
     drawn,
     groupings,
+    modes,
     shared_along,
     shared_distance,
     slab_odds,
@@ -55,7 +56,7 @@ def test_errors_of_a_state_are_found_though_no_pair_shows_them(visits):
     P[wrong, -1] += 0.6
     judges, n0 = judges_of(P, q, visits, 2), np.full(S * A, 100.0)
     rng = np.random.default_rng(3)
-    groups = groupings(judges, judges.n.astype(int), q @ F)
+    groups = groupings(judges, judges.n.astype(int), judges.held, F)
     found = shared_along(judges, n0, F, groups, 200, rng).of(np.arange(S * A))[:, :, 0]
     true = ((P - q) @ F).ravel()
     assert np.abs(found.mean(axis=0) - true)[wrong].mean() < 0.5 * true[wrong].mean()
@@ -67,10 +68,15 @@ def test_errors_of_a_state_are_found_though_no_pair_shows_them(visits):
 def test_nothing_is_added_where_predictions_are_right():
     q, F = world(4)
     judges, n0 = judges_of(q, q, 3, 5), np.full(S * A, 100.0)
-    groups = groupings(judges, judges.n.astype(int), q @ F)
+    groups = groupings(judges, judges.n.astype(int), judges.held, F)
     found = shared_along(judges, n0, F, groups, 200, np.random.default_rng(6))
     sd = math.sqrt(float(np.mean(judges.off(F)[1])))
     assert np.sqrt(np.mean(found.of(np.arange(S * A)) ** 2)) < 0.1 * sd
+
+
+def test_a_group_is_of_those_that_lead_to_the_same_state():
+    rows = sparse.csr_array([[0.2, 0.5, 0.3], [0.0, 0.0, 0.0], [0.0, 0.1, 0.9]])
+    assert modes(rows).tolist() == [1, 3, 2]
 
 
 def test_shared_errors_are_drawn_as_bayes_has_them():
@@ -90,20 +96,16 @@ def test_shared_errors_are_drawn_as_bayes_has_them():
 def test_worth_is_judged_as_by_hand():
     rng = np.random.default_rng(0)
     x, spread, noise = rng.normal(size=(3, 4, 2)) ** 2
-    e, floor = rng.random(4) * 20, np.full(2, 1e-9)
-    found = worth_likelihoods(x, spread, noise, floor, e, CURVES[::17], TIMES)
-    assert np.allclose(
-        found, plain(worth_likelihoods)(x, spread, noise, floor, e, CURVES[::17], TIMES)
-    )
-    for score, (top, slope, tail) in zip(found, CURVES[::17], strict=True):
+    e, n, floor = rng.random(4) * 20, np.arange(4.0), np.full(2, 1e-9)
+    arguments = (x, spread, noise, floor, e, n, CURVES[::17])
+    found = worth_likelihoods(*arguments)
+    assert np.allclose(found, plain(worth_likelihoods)(*arguments))
+    for score, (top, slope, own) in zip(found, CURVES[::17], strict=True):
         total = 0.0
         for k in range(4):
-            n0 = 1 / (1 / top + 1 / (slope * e[k]))
-            each = []
-            for times in TIMES[int(tail)]:
-                v = np.maximum(spread[k] / (n0 * times + 1) + noise[k], floor)
-                each.append(np.exp(-0.5 * np.mean(np.log(v) + x[k] / v)))
-            total += np.log(np.mean(each))
+            n0 = 1 / (1 / top + 1 / (slope * e[k]) + 1 / (own * (n[k] + 1)))
+            v = np.maximum(spread[k] / (n0 + 1) + noise[k], floor)
+            total -= 0.5 * np.mean(np.log(v) + x[k] / v)
         assert score == pytest.approx(total)
 
 

@@ -9,7 +9,7 @@ from gim.inference.structure.block import Block, Form, back_off
 from gim.inference.structure.em import count, judge, stacked, without_own
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
-from gim.inference.structure.product import Product
+from gim.inference.structure.product import LONGEST, Product, by_key, combined
 from gim.inference.structure.state_types import KAPPA, by_action, prepared, step
 from gim.jit import plain
 from tests import naive_structure as naive
@@ -191,3 +191,20 @@ def test_types_agree_with_lists():
     )  # fmt: skip
     for one, slow in zip(found, naive.type_step(prior, mass, n, share, KAPPA), strict=True):
         assert np.allclose(one, slow, **TIGHT)
+
+
+def test_long_rows_keep_the_likeliest():
+    B = 10
+    p = np.random.default_rng(3).uniform(0.5, 0.7, B)
+    starts, value = np.arange(B)[:, None] * 2 + np.array([0, 2]), np.tile([0, 1], B)
+    of_state = (np.arange(1 << B) >> np.arange(B)[:, None]) & 1
+    mix = np.random.default_rng(0).integers(1 << 40, size=2 * B)
+    keys = sum(mix[2 * b + of_state[b]] for b in range(B))
+    table = np.full(4 << B, -1)
+    by_key(keys, table)
+    chance = np.column_stack([p, 1 - p]).ravel()
+    begin, states, chances = combined(starts, value, chance, mix, of_state, table)
+    whole = np.prod([np.where(of_state[b], 1 - p[b], p[b]) for b in range(B)], axis=0)
+    assert 64 < len(states) == begin[1] <= LONGEST
+    assert whole[states].min() > np.delete(whole, states).max()
+    assert np.allclose(chances, whole[states] / whole[states].sum())

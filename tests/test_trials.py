@@ -1,10 +1,13 @@
 """Trials, what is measured of them, and the engines that run them."""
 
+import csv
+import json
 import math
 import os
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import gymnasium
@@ -242,6 +245,24 @@ def test_parquet_keeps_every_bit(serial, tmp_path):
 
 
 # -- engines
+
+
+def test_csv_json_and_frames_hold_every_number(serial, tmp_path):
+    serial.to_csv(tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [float(row["score"]) for row in rows] == serial.column("score").tolist()
+    assert [row["agent"] for row in rows] == serial.column("agent").tolist()
+    serial.to_json(tmp_path / "a.json")
+    runs = json.loads((tmp_path / "a.json").read_text())
+    assert [run["seed"] for run in runs] == serial.column("seed").tolist()
+    assert runs[0]["curve_cumulative"] == serial.curves["cumulative"][0].tolist()
+    assert {run["total_eps"] for run in runs} >= {None}  # Q-learning never ends exploring
+    if find_spec("pandas") is None:
+        with pytest.raises(ValueError, match="pip install pandas"):
+            serial.to_pandas()
+    else:
+        assert serial.to_pandas()["score"].tolist() == serial.column("score").tolist()
 
 
 def test_two_processes_give_the_same_bits(serial):

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import gim
 from gim.agent import agents
-from gim.agents.two_phase import guessed_rewards, hoped
+from gim.agents.two_phase import guessed_rewards, hoped, rewards_of
 from gim.exploration.base import explorations
 from gim.inference.base import prior_of
 from gim.inference.belief import NEVER, Belief, estimate
@@ -129,3 +130,10 @@ def test_bad_words_are_named():
         gim.TwoPhase(budget=0)
     with pytest.raises(ValueError, match="learn_on = 3: must be true or false"):
         agents.make("two_phase:learn_on=3")
+
+
+def test_the_range_of_rewards_is_what_is_told_else_what_was_seen():
+    task, counts = prepare(gim.Random(), gim.make("riverswim"), 1).task, new_counts(6, 2)
+    counts.n[0, :], counts.R[0, :] = 2, [3.0, 14.0]
+    assert rewards_of(task, counts) == task.reward_range
+    assert rewards_of(replace(task, reward_range=None), counts) == (1.5, 7.0)

@@ -9,7 +9,7 @@ from scipy import sparse
 import gim
 from gim.exploration import transitions as lists
 from gim.exploration.base import explorations
-from gim.exploration.tournament import OUT, draw, new_tournament, put, replay
+from gim.exploration.tournament import OUT, UNKNOWN, draw, new_tournament, put, replay
 from gim.exploration.ways import HERE, NONE
 from gim.jit import plain
 from gim.memory import flatten
@@ -50,6 +50,8 @@ def test_a_tournament_draws_uniformly_among_the_best(A):
         again = new_tournament(keys)
         assert np.array_equal(tree.top, again.top)
         assert np.array_equal(tree.ties[:, 1], again.ties[:, 1])
+        for s in np.flatnonzero(tree.sole != UNKNOWN):
+            assert np.flatnonzero(keys[s] == keys[s].max()).tolist() == [tree.sole[s]]
     tree.top[0, tree.top.shape[1] // 2 :][:A] = keys[1]
     REPLAY(tree, 0)
     assert ties_of(tree, 0, A) == ties_of(new_tournament(keys), 1, A)

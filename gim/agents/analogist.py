@@ -4,7 +4,7 @@ It plans on counts plus what is inferred from other pairs (`gim.inference.analog
 setting for all tasks, before every episode and at the first visit of a pair:
 
     Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
-    Q1_h(s,a) = max(that, r(s,a) + test(s,a) + p.V0_{h+1} + x b_h(s,a)),
+    Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
 
 at most the most that can come, V1 and V0 being the maxima with and without a test.
 
@@ -19,9 +19,17 @@ rewards is then taken in full, with a term for what their own n visits may have 
 
     (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
 
-The test is what a pair never met might hide. Its prediction fails with a known chance, and it may
-then pay anything: the width of the rewards times that chance times a power of the episodes so far.
-It can be collected once in a plan, so no pair is worth the largest reward at every step, and
+A pair that was never met and of which nothing is known has the largest value that can come. So has
+one whose prediction q says too little: the squared error that it leaves open,
+
+    doubt + (1 - doubt) (1 - sum q^2) / (n0 + 1),   p ~ Dirichlet(n0 q) where it holds,
+
+is above one half (a wild guess leaves 1). Whoever believes such a guess stays where he has been.
+
+The test is what another pair never met might hide. Its prediction fails with a known chance, and it
+may then pay anything, or be the way out: the width of the rewards, and what the rest of the episode
+is predicted to cost, times that chance times a power of the steps so far. It can be collected once
+in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 """
 
@@ -38,16 +46,32 @@ from gim.agent import Agent, Mind
 from gim.agents.episodic import Episodic, Memory
 from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
 from gim.inference.base import inferences
+from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
-from gim.jit import bind
+from gim.jit import bind, hot
 from gim.model.counts import Counts
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
+OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
-GROWTH = 0.6  # power of the episodes so far with which tests grow
+GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Follow the plan; in a large world it may wait for a new one, and tests no pair twice then."""
+    n, now = memory.belief.counts.n, memory.now
+    if now[s, memory.policy[h, s]] > 1.0 or n[s, memory.policy[h, s]] == 0:
+        return memory.policy[h, s]
+    best, most = memory.policy[h, s], -np.inf
+    for a in range(n.shape[1]):
+        if memory.q[h, s, a] > most and (now[s, a] > 1.0 or n[s, a] == 0):
+            best, most = a, memory.q[h, s, a]
+    return best
+
 
 columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
 
@@ -57,6 +81,7 @@ def hopeful(
     frame: Any,
     ceiling: Any,
     test: Any,
+    astray: Any,
     pooled: float,
     L: float,
     scales: Any,
@@ -65,7 +90,8 @@ def hopeful(
     """Backward induction with bonuses and one test, into plan = (q, v, policy).
 
     `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
-    states and the reward range; `test` [S*A] what a pair might hide, 0: nothing; `pooled` the
+    states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
+    [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
     that stand for next states, for those that few visits have missed, for rewards, and for what few
     visits have missed of them.
@@ -110,7 +136,8 @@ def hopeful(
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
                 if test[i] > 0.0:
-                    x = max(x, now + test[i] + later[i] * one[i])
+                    rest = later[i] * one[i]
+                    x = max(x, now + test[i] + astray[i] * max(0.0, -rest) + rest)
             values[i] = min(ceiling[h], x)
         take_best(q[h], v[h], policy[h])
         if tests:
@@ -140,6 +167,17 @@ def reward_noise(counts: Counts) -> float:
     return total / max(float((n - 1).sum()), 1.0)
 
 
+def unknowns(belief: Belief) -> NDArray[np.bool_]:
+    """Pairs never met whose prediction leaves too much open to stand for a first visit, [S, A]."""
+    prior, unmet = belief.prior, belief.counts.n == 0
+    if not (prior.n0.any() and unmet.any()):
+        return np.zeros(unmet.shape, bool)
+    pair = np.repeat(np.arange(unmet.size), np.diff(prior.first))
+    sharp = np.bincount(pair, prior.q**2, unmet.size).reshape(unmet.shape)
+    error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
+    return np.asarray(unmet & (error > OPEN))
+
+
 @dataclass(frozen=True)
 class Analogist(Episodic, Agent, name="analogist"):
     """Plans by analogy with optimism that adapts: the learner to start with."""
@@ -151,6 +189,7 @@ class Analogist(Episodic, Agent, name="analogist"):
 
     growth = 1e-9  # a plan before each episode
     at_once = 1
+    act = staticmethod(act)  # type: ignore[misc]
 
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
@@ -163,13 +202,16 @@ class Analogist(Episodic, Agent, name="analogist"):
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts)
         scale = full * multiplier(mind.episode, mind.rng)
+        unknown = unknowns(belief)
+        if unknown.any():
+            seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct = hopeful_csr if isinstance(rows, tuple) else hopeful_dense
         induct(
             (rows, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
-            self._tests(memory, rewards, mind),
+            *self._tests(memory, rewards, mind),
             pooled,
             L,
             (scale, scale * surprise, full if pooled > 0 else scale, missed),
@@ -178,12 +220,15 @@ class Analogist(Episodic, Agent, name="analogist"):
 
     def _tests(
         self, memory: Memory, rewards: tuple[float, float], mind: Mind
-    ) -> NDArray[np.float64]:
-        """What each pair might hide, [S*A]: 0 for those that were met or are not inferred."""
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """What each pair might pay, and how likely it leads astray, times its growth; [S*A] each.
+
+        0 for those that were met or are not inferred.
+        """
         prior, counts = memory.belief.prior, memory.belief.counts
         if not prior.speaks:
-            return np.zeros(counts.n.size)
+            return np.zeros(counts.n.size), np.zeros(counts.n.size)
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
-        size = (rewards[1] - rewards[0]) * (mind.episode + 1.0) ** GROWTH
-        return np.where(inferred, size * hidden, 0.0).ravel()
+        grown = inferred.ravel() * (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
+        return (rewards[1] - rewards[0]) * grown * hidden.ravel(), grown * prior.doubt.ravel()

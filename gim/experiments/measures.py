@@ -12,7 +12,7 @@
 | `sample_complexity` | Definition 2; see `gim.experiments.sample_complexity` |
 | `probe_steps` | steps until the best policy is optimal; see `gim.experiments.probes` |
 | `plans`, `walk_plans` | dynamic-programming operations: for the policy, for exploration alone |
-| `seconds_...` | time of interacting, completing, planning, all other thinking, and their total |
+| `seconds_...` | processor time of interacting, completing, planning, other thinking; in all |
 | `inferred`, `unmet` | pairs met no more often than their prediction is worth; those never met |
 | `unbounded`, `unbounded_unmet` | share of them for which a credible certificate gives no bound |
 | `coverage`, `coverage_unmet` | share of the bounds on abs((p - p~).V) that hold, nominal .9 |

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import csv
 import importlib
+import io
+import json
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim import html
 from gim.agent import agents
 from gim.envs import tasks
 from gim.experiments import spec
@@ -65,6 +70,14 @@ class Results:
         return (
             f"<Results: {len(self)} runs, " + ", ".join(f"{n} {k}s" for k, n in kinds.items()) + ">"
         )
+
+    def _repr_html_(self) -> str:
+        rows = [
+            [world, agent, len(part), float(part.column("score").mean())]
+            for (world, agent), part in self.groups("world", "agent")
+        ]
+        heads = ["world", "agent", "runs", "mean score"]
+        return html.facts(repr(self)[1:-1], [heads, *rows] if len(self) else [])
 
     # -- looking
 
@@ -152,6 +165,39 @@ class Results:
 
     # -- ways out and in
 
+    def to_csv(self, path: str | Path) -> None:
+        """Write a row per run, without the curves."""
+        lines = io.StringIO(newline="")
+        rows = csv.writer(lines)
+        rows.writerow(self.columns)
+        rows.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
+        with replacing(path) as file:
+            file.write(lines.getvalue().encode())
+
+    def to_json(self, path: str | Path) -> None:
+        """Write a list of runs, each with its columns and its curves; NaN is null."""
+        with replacing(path) as file:
+            file.write((json.dumps(self._records(), allow_nan=False) + "\n").encode())
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row per run; curves are columns of arrays."""
+        try:
+            pandas = importlib.import_module("pandas")
+        except ImportError:
+            raise ValueError("a DataFrame needs pandas: pip install pandas") from None
+        curves = {CURVE + name: list(values) for name, values in self.curves.items()}
+        return pandas.DataFrame(self.columns | curves)
+
+    def _records(self) -> list[dict[str, Any]]:
+        return [
+            {name: _plain(value) for name, value in row.columns.items()}
+            | {
+                CURVE + name: [_plain(v) for v in values.tolist()]
+                for name, values in row.curves.items()
+            }
+            for row in self.rows()
+        ]
+
     def to_parquet(self, path: str | Path) -> None:
         """Write one Parquet file, atomically: curves are list columns named ``curve_...``."""
         arrow, parquet = _arrow()
@@ -177,6 +223,11 @@ class Results:
             else:
                 columns[name] = _column(values)
         return cls(columns, curves)
+
+
+def _plain(value: Any) -> Any:
+    value = value.item() if isinstance(value, np.generic) else value
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _column(values: Sequence[Any]) -> NDArray[Any]:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from gim.jit import hot, rare
 
 OUT = -1.0  # the key of an action that must not be drawn; all others are 0 or more
+UNKNOWN = -1  # who leads alone, or whether anyone does, is not at hand
 
 
 class Tournament(NamedTuple):
@@ -21,13 +22,15 @@ class Tournament(NamedTuple):
 
     top: NDArray[np.float64]  # [S, 2*width] the largest key at or below a node; leaf width + a
     ties: NDArray[np.int32]  # [S, 2*width] how many leaves have it
+    sole: NDArray[np.int32]  # [S] the only action with the largest key, or UNKNOWN
 
 
 def new_tournament(keys: NDArray[np.float64]) -> Tournament:
     """Hold the tournament of every state over its keys, [S, A]."""
     S, A = keys.shape
     width = max(2, 1 << (A - 1).bit_length())
-    tree = Tournament(np.full((S, 2 * width), OUT), np.ones((S, 2 * width), np.int32))
+    sole = np.full(S, UNKNOWN, np.int32)
+    tree = Tournament(np.full((S, 2 * width), OUT), np.ones((S, 2 * width), np.int32), sole)
     tree.top[:, width : width + A] = keys
     first = width // 2  # of a level, from the leaves up
     while first > 0:
@@ -56,21 +59,26 @@ def play(tree: Any, s: int, i: int) -> None:
 @hot
 def put(tree: Any, s: int, a: int, key: float) -> None:
     """Give one action a new key."""
-    ahead = key > tree.top[s, 1]
     i = tree.top.shape[1] // 2 + a
-    tree.top[s, i] = key
-    while i > 1:
-        i //= 2
-        if ahead:  # of all others: it wins every match
+    if key > tree.top[s, 1]:  # ahead of all others: it wins every match
+        while i > 0:
             tree.top[s, i] = key
             tree.ties[s, i] = 1
-        else:
+            i >>= 1
+        tree.sole[s] = a
+    elif key != tree.top[s, i]:
+        tree.top[s, i] = key
+        if a == tree.sole[s] or key == tree.top[s, 1]:
+            tree.sole[s] = UNKNOWN
+        while i > 1:
+            i >>= 1
             play(tree, s, i)
 
 
 @rare
 def replay(tree: Any, s: int) -> None:
     """All matches of a state, after its leaves have changed."""
+    tree.sole[s] = UNKNOWN
     for i in range(tree.top.shape[1] // 2 - 1, 0, -1):
         play(tree, s, i)
 
@@ -78,12 +86,16 @@ def replay(tree: Any, s: int) -> None:
 @hot
 def draw(tree: Any, s: int, u: float) -> int:
     """One of the actions with the largest key, the number u in [0, 1) says which."""
+    if tree.sole[s] != UNKNOWN:
+        return tree.sole[s]
     k, best = int(u * tree.ties[s, 1]), tree.top[s, 1]
     i, width = 1, tree.top.shape[1] // 2
     while i < width:
-        i *= 2
+        i <<= 1
         here = tree.ties[s, i] if tree.top[s, i] == best else 0
         if k >= here:
             k -= here
             i += 1
+    if tree.ties[s, 1] == 1:
+        tree.sole[s] = i - width
     return i - width

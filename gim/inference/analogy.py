@@ -33,6 +33,7 @@ from gim.params import OneOf, Within
 from gim.registry import Registry
 
 Ints = NDArray[np.int64]
+FEW = 8  # held-out pairs whose predictions are alike, below which they have no doubt of their own
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
 TAIL = 1e-3  # mass of a predicted row that is cut off, its least successors
 
@@ -150,11 +151,12 @@ class Analogy(Inference):
             return strata_of(around, around.ravel()[split.pairs])
         level = split.fitted(candidate).levels(np.arange(data.S * data.A))
         action = np.tile(np.arange(data.A), data.S)
-        keys, of = np.unique(np.column_stack([level, action]), axis=0, return_inverse=True)
-        many = np.bincount(of[split.pairs], minlength=len(keys)) >= LEAST
-        own = np.where(many, 1 + np.cumsum(many) - 1, 0)  # those with few pairs are one group
-        of_all = own[of].reshape(data.n.shape)
-        return of_all, of_all.ravel()[split.pairs], int(own.max()) + 1
+        of_all = np.zeros(data.S * data.A, np.int64)  # kinds with few judges are one group
+        for kind, least in ((level, FEW), (level * data.A + action, LEAST)):
+            of = np.unique(kind, return_inverse=True)[1].ravel()
+            many = np.bincount(of[split.pairs], minlength=of.max() + 1) >= least
+            of_all = np.where(many[of], of_all.max() + np.cumsum(many)[of], of_all)
+        return of_all.reshape(data.n.shape), of_all[split.pairs], int(of_all.max()) + 1
 
     def _better(
         self,

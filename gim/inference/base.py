@@ -44,6 +44,7 @@ class Frame(NamedTuple):
     variables: Variables | None = None  # what states are made of, where that is known
     action_variables: Variables | None = None  # the same for actions
     rewards_known: bool = False  # there is nothing to infer of them
+    pays: Floats | None = None  # [S, A] what each pair pays, where that is known beforehand
 
 
 @dataclass(frozen=True)

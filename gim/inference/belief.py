@@ -1,7 +1,8 @@
 """What an agent has seen and what it infers: in the memory of every agent that counts.
 
-The prior is inferred anew when the visits have doubled; as long as it says nothing at all, when
-there are so many more as the inference itself asks for (`Inference.retry`). An inference that fails
+The prior is inferred anew when the visits have doubled, while most pairs were never met when they
+have grown by half; as long as it says nothing at all, when there are so many more as the inference
+itself asks for (`Inference.retry`). An inference that fails
 is left out with a note, and the run goes on.
 """
 
@@ -34,6 +35,7 @@ from gim.model.known_rewards import KnownRewards, none_known
 from gim.model.learned import LearnedModel
 
 AGAIN = 2.0  # visits over those at the last inference that said something
+EARLY = 1.5  # the same while most pairs were never met: what is inferred of them then matters most
 SOON = 16  # visits by which a model learned elsewhere is judged for the first time
 NEVER = np.iinfo(np.int64).max  # as a number of visits
 
@@ -123,7 +125,8 @@ def inferred_when_due(
         return belief
     task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
     made_of, known = (task.variables, task.action_variables), belief.rewards.given
-    frame = Frame(task.available, belief.terminal, reward_range, task.priors, *made_of, known)
+    pays = belief.rewards.r if known and not belief.rewards.first.size else None
+    frame = Frame(task.available, belief.terminal, reward_range, task.priors, *made_of, known, pays)
     with mind.timed("inferring"):
         try:
             prior = infer(belief.counts, frame, mind.rng)
@@ -134,7 +137,9 @@ def inferred_when_due(
     playable = frame.available & ~frame.terminal[:, None]  # nothing is inferred of the others
     r_n0 = (prior.n0 > 0) * 1.0 if known else prior.r_n0
     prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
-    belief.infer_at[0] = max(visits + 1, int((AGAIN if prior.speaks else infer.retry) * visits))
+    few = 2 * np.count_nonzero(belief.counts.n) < np.count_nonzero(playable)
+    again = (EARLY if few else AGAIN) if prior.speaks else infer.retry
+    belief.infer_at[0] = max(visits + 1, int(again * visits))
     return belief._replace(prior=prior) if spoke or prior.speaks else belief
 
 

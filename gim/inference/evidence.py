@@ -107,7 +107,7 @@ def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
 
 def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> Any:
     """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser."""
-    if not sparse.issparse(N) and is_crowded(N, prior.q.size + int(np.count_nonzero(N))):
+    if not sparse.issparse(N) and is_crowded(N, prior.q.size):
         total = N * keep[:, :, None]
         add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
         return total
@@ -164,15 +164,15 @@ def add_csr(
     N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any, keep: Any, n0: Any
 ) -> Any:
     """keep * N + n0 * q, row by row, of two tables of sparse rows in order; zeros are left out."""
-    most = N.size + q.size
+    most, none = N.size + q.size, n0.size  # none: beyond every state
     data, indices = np.empty(most), np.empty(most, np.int64)
     indptr = np.zeros(n0.size + 1, np.int64)
     size = 0
     for i in range(n0.size):
         j, k = starts[i], first[i]
         while j < starts[i + 1] or k < first[i + 1]:
-            left = columns[j] if j < starts[i + 1] else most + 1
-            right = next[k] if k < first[i + 1] else most + 1
+            left = columns[j] if j < starts[i + 1] else none
+            right = next[k] if k < first[i + 1] else none
             t, value = min(left, right), 0.0
             if left == t:
                 value += keep[i] * N[j]

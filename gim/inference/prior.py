@@ -44,7 +44,7 @@ class Prior(NamedTuple):
     @property
     def speaks(self) -> bool:
         """Whether anything at all is predicted."""
-        return bool(self.n0.any() or self.r_n0.any())
+        return self.n0.size > 0 and bool(self.n0.any() or self.r_n0.any())
 
     def rows(self) -> sparse.csr_array:
         """The predictions as CSR of S*A rows, sharing memory."""

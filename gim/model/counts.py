@@ -277,16 +277,16 @@ def dense(N: Any, shape: tuple[int, int]) -> NDArray[np.float64]:
     return np.asarray(N.toarray().reshape(*shape, -1) if sparse.issparse(N) else N)
 
 
-def is_crowded(N: NDArray[np.float64], nonzero: int) -> bool:
-    """Whether a dense table with so many entries that are not 0 had better stay dense."""
-    return N.size < LARGE or CROWDED * nonzero > N.size
+def is_crowded(N: NDArray[np.float64], more: int = 0) -> bool:
+    """Whether a dense table had better stay dense, with so many more entries that are not 0."""
+    return N.size < LARGE or CROWDED * (more + int(np.count_nonzero(N))) > N.size
 
 
 def compact(counts: Counts) -> Any:
     """As `transitions`, but CSR as well where a large dense table is nearly empty."""
     S, A = counts.n.shape
     N = transitions(counts)
-    if sparse.issparse(N) or is_crowded(N, int(np.count_nonzero(N))):
+    if sparse.issparse(N) or is_crowded(N):
         return N
     return sparse.csr_array(nonzeros(N, counts.n), shape=(S * A, S))
 

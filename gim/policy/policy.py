@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gim import files
+from gim import files, html
 from gim.arguments import whole
 from gim.names import Names
 from gim.policy.changes import Array, Changes, array_of, changes_of, packed, unpacked
@@ -19,6 +19,8 @@ from gim.policy.json_file import read_json, write_json
 from gim.terminal import table
 
 SUM_TOLERANCE = 1e-8  # as planners have it
+
+SHOWN = 40  # lines of a policy in a notebook
 
 
 class Policy:
@@ -116,6 +118,11 @@ class Policy:
         sizes = f"S={len(self.states)} A={len(self.actions)}"
         timed = "" if self.horizon is None else f" H={self.horizon}"
         return f"<Policy {sizes}{timed}{' random' if self._array.dtype.kind == 'f' else ''}>"
+
+    def _repr_html_(self) -> str:
+        lines = self.table().splitlines()
+        more = [f"... {len(lines) - SHOWN} more"] if len(lines) > SHOWN else []
+        return html.text(repr(self)[1:-1], "\n".join([*lines[:SHOWN], *more]))
 
     # -- ways out and in
 

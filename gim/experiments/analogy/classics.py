@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from gim.experiments.analogy import settings
 from gim.experiments.analogy.gains import compared
-from gim.experiments.analogy.settings import HUGE, SMALL, AnalogyStudy, Place, longer_only, newest
+from gim.experiments.analogy.settings import (
+    HUGE,
+    RIVALS,
+    SMALL,
+    AnalogyStudy,
+    Place,
+    longer_only,
+    newest,
+)
 from gim.experiments.analogy.verdicts import judged
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
@@ -32,12 +40,12 @@ class Classics(AnalogyStudy):
     statement = "Does analogy harm on tasks that have a structure of another kind?"
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """Three agents on eight tasks, and a sweep of plain learners."""
-        return [*settings.cells(PLACES, scale), *settings.sweep(PLACES, scale)]
+        """The Analogist and its twin on eight tasks, and a sweep of plain learners."""
+        return [*settings.cells(PLACES, scale, RIVALS), *settings.sweep(PLACES, scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Curves and their totals."""
-        found = settings.cells(PLACES, results.scale)
+        found = settings.cells(PLACES, results.scale, RIVALS)
         curves, tables = compared(results, found, "analogy-classics", "Grids, chains and others")
         return self.artefact(
             figures=[curves],

@@ -81,8 +81,11 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     for panel, inside in by_panel(cells):
         rows.append([panel, f"{episodes_of(inside[0]):,}"])
         for control in CONTROLS:
-            difference = gain(results, inside, panel, control)
-            rows[-1] += [signed(difference), gain_verdict(difference)]
+            if pick(inside, agent=control):
+                difference = gain(results, inside, panel, control)
+                rows[-1] += [signed(difference), gain_verdict(difference)]
+            else:  # not played there
+                rows[-1] += [NOTHING, NOTHING]
     return Table(
         "Paired gain of the Analogist",
         ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],

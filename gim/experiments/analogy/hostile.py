@@ -11,6 +11,7 @@ from gim.experiments.analogy.settings import (
     LARGE,
     MEASURE,
     PLAIN,
+    RIVALS,
     SMALL,
     AnalogyStudy,
     Place,
@@ -40,7 +41,6 @@ PLACES = (
     Place("inventory", "inventory", LONG),
     Place("queues", "queues", LONG | {"paper": 300, "full": 1_000}),
 )
-RIVALS = (ANALOGIST, PLAIN)  # a pooled marginal would double the time and is judged elsewhere
 OTHER = 500  # added to a seed: a second twin, in the same instance, from another seed
 ANOTHER = "another twin"
 ROOM = 0.01  # by which a worst run may be below the worst of two twins

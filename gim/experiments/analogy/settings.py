@@ -23,11 +23,12 @@ AGENTS = {
     PLAIN: SWEEP["none"],
     POOLED: "analogist:infer=analogy(candidates=marginal)",
 }
+RIVALS = (ANALOGIST, PLAIN)  # where a pooled marginal, as slow as the Analogist, would tell nothing
 CHOOSING, COMPARED = "to choose", "to compare"  # settings of cells that hold the sweep
 
 NEVER_WORSE = -0.005  # than the best plain learner, in the share of the optimum over all episodes
 SMALL = {"smoke": 50, "quick": 1_000, "paper": 5_000, "full": 100_000}
-LARGE = SMALL | {"smoke": 10, "paper": 2_000, "full": 20_000}  # S=50, A=40
+LARGE = SMALL | {"smoke": 10, "paper": 1_000, "full": 20_000}  # S=50, A=40
 HUGE = {"quick": 50, "paper": 200, "full": 10_000}  # Taxi: a plan of 4 ms
 
 

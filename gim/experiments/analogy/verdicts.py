@@ -59,7 +59,7 @@ def line_of(values: Floats, bound: float) -> Line:
 
 def judged(results: ResultsByCell, places: Sequence[Place]) -> list[Table]:
     """The tables of bounds of some places."""
-    found = settings.cells(places, results.scale)
+    found = settings.cells(places, results.scale, settings.RIVALS)
     swept = settings.sweep(places, results.scale)
     of_shares = share_bounds(results, found, places)
     return [verdict_table(results, found, swept, places), *([of_shares] if of_shares else [])]

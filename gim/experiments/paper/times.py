@@ -35,8 +35,8 @@ def times_tables(
                 f"Milliseconds of a run: {setting_title(setting)}",
                 ["task", *LEARNERS],
                 rows,
-                "Mean ± half of the 95 % interval; compiling and building the MDP are left out. "
-                "Other work on the machine slows single runs.",
+                "Processor time, mean ± half of the 95 % interval; compiling and building the MDP "
+                "are left out.",
             )
         )
     rows = [

@@ -19,6 +19,7 @@ from gim.inference.candidates.data import Data
 from gim.inference.structure import Names, Rule, Triples, rules
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.numbering import by_numbers
+from gim.inference.structure.product import SUPPORTS, Product
 from gim.inference.structure.state_types import by_types
 
 Ints = NDArray[np.int64]
@@ -44,8 +45,11 @@ class Explained(Fitted):
         return _ordered(self.structure.rows(pairs, apart=True))
 
     def levels(self, pairs: Ints) -> Ints:
-        """How far each prediction had to back off."""
-        return np.asarray(self.structure.levels(pairs, apart=True), np.int64)
+        """How far each prediction had to back off, and how few pairs are behind it."""
+        level = np.asarray(self.structure.levels(pairs, apart=True), np.int64)
+        if not isinstance(self.structure, Product):
+            return level
+        return SUPPORTS * level + SUPPORTS - 1 - self.structure.support(pairs, apart=True)
 
     def rules(self, names: Names) -> list[Rule]:
         """See `Fitted`."""
@@ -120,6 +124,7 @@ def triples_of(data: Data) -> Triples:
         data.paid,
         data.paid2,
         None if facts is None else facts.terminal,
+        getattr(facts, "pays", None),
     )
 
 

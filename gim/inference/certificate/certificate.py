@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
+from gim import html
 from gim.agent import Task
 from gim.inference.belief import Belief
 from gim.inference.certificate.credible import credible
@@ -123,6 +124,9 @@ class Certificate:
     def useless(self) -> bool:
         """Whether the plan may lose all that it expects, for all that is known."""
         return self.loss >= self.trivial * (1 - ROUNDING)
+
+    def _repr_html_(self) -> str:
+        return html.facts(f"Certificate ({self.kind})", [[line] for line in self.sentences])
 
     def against(self, truth: TabularMDP) -> Coverage:
         """Compare with the truth: how often the bounds hold."""

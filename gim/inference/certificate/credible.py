@@ -89,13 +89,14 @@ def pair_bounds(
 ) -> tuple[Floats, Floats]:
     """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable.
 
-    Errors of each pair's own are drawn, and those that it shares with its like are added.
+    Errors of each pair's own are drawn; where rules predict, those of its like are added.
     """
     S, A = facts.playable.shape
     F, rows = facts.F, facts.model.rows()
     here, model, none = np.asarray(rows @ F), parts_of(rows), np.zeros((S, 0))
     value, l1 = np.zeros((S * A, F.shape[1])), np.zeros(S * A)
-    more = None if said is None or not F.shape[1] else in_common(facts, said, found, rng)
+    ruled = facts.ruled and F.shape[1] > 0
+    more = in_common(facts, said, found, rng) if said is not None and ruled else None
     each = len(found.along.n0) * (F.shape[1] + 1)
     for pairs in _blocks(np.flatnonzero(facts.playable), each):
         off = errors_in_models(tuple(found.along), pairs, F, here[pairs], model, rng)[0]
@@ -116,8 +117,7 @@ def in_common(
     F, judges, models = facts.F, facts.judges, len(found.along.n0)
     n, n0 = facts.belief.counts.n.ravel(), said.curve.n0(judges.evidence).ravel()
     own, middle = n0[judges.pairs], F.shape[1] // 2
-    told = np.asarray(predictions(facts.belief.prior, judges) @ F)
-    groups = groupings(judges, n, told)
+    groups = groupings(judges, n, predictions(facts.belief.prior, judges), F)
     along = shared_along(judges, own, F, groups, models, rng)
     one = [each[:, middle : middle + 1] for each in groups]
     apart = shared_distance(judges, own, one, models, rng)

@@ -5,8 +5,9 @@ Dirichlet(n + c/S). For a pair that judges q is what was predicted without it, s
 not count twice. n0 is drawn as well: the lesser of what judges say of errors along the values of
 the plan and of what they say of errors in all directions. (A pair is met again if what came of it
 was good, so along the values alone predictions look better than they are.) For the L1 distance it
-is the lesser of two draws of the latter. c is the one under which the counts of all pairs are most
-likely. Of a pair that is like no judge its own visits tell all.
+is the lesser of two draws of the latter. In a world of variables it depends on a pair's own visits
+as well, where pairs are bounded: rules are made where the data are. c is the one under which the
+counts of all pairs are most likely. Of a pair that is like no judge its own visits tell all.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Kinds(NamedTuple):
 class Dynamics(NamedTuple):
     """What is believed of every pair, for a number of models."""
 
-    returns: Rows  # the worth of usual predictions along the values of the plan
-    along: Rows  # the worth as errors along these values have it, tails and all
+    returns: Rows  # the worth along the values of the plan, whatever a pair's own visits
+    along: Rows  # the same for bounds on pairs: their own visits matter
     everywhere: Rows  # the worth as errors in all directions have it
 
 
@@ -73,13 +74,17 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
     odds = np.log(said.doubt / (1.0 - said.doubt)).ravel() + np.clip(anything - rule, -700.0, 700.0)
     holds = 1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))
     holds[((prior.n0 == 0) | said.unlike).ravel()] = 0.0
-    e, values = judges.evidence.ravel(), judges.curve(F) if F.shape[1] else said.curve
+    e = judges.evidence.ravel()
+    values = judges.curve(F) if F.shape[1] else said.curve
     other = surprises(judges, n0[judges.pairs], said.leak)
     first, next, n, q = join(*mine, *told)
-    worth = np.minimum(*(each.drawn(e, models, rng, usual=True) for each in (values, said.curve)))
+    even = [each.drawn(e, models, rng) for each in (values, said.curve)]
+    visits = judges.visits.ravel() if facts.ruled else None
+    along, everywhere, lesser = (
+        each.drawn(e, models, rng, visits) for each in (values, said.curve, said.curve)
+    )
     ways = other.goals, other.drawn(models, rng)
-    found = Rows(first, next, n, q, zero, holds, worth, c, *ways)
-    along, everywhere, lesser = (each.drawn(e, models, rng) for each in (values, *2 * [said.curve]))
+    found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways)
     return Dynamics(
         returns=found,
         along=found._replace(n0=np.minimum(along, lesser)),

@@ -63,6 +63,7 @@ class Facts(NamedTuple):
     playable: Bools  # [S, A] available pairs of states that do not end an episode
     inferred: Bools  # [S, A] those met no more often than their prediction is worth
     judges: Judges
+    ruled: bool = False  # whether states have variables, so that rules may predict
 
     @property
     def F(self) -> Floats:
@@ -154,4 +155,5 @@ def facts_of(
         playable=playable,
         inferred=playable & ((n <= seen - n) | replaced),
         judges=Judges(belief, playable),
+        ruled=task.variables is not None,
     )

@@ -6,13 +6,12 @@ have been met more often. For a judge met n times and any function f of the next
     x = (p_hat - q).f   has mean 0 and variance   Var_q(f) / (n0 + 1) + Var(f) / n,
 
 the error of a prediction worth n0 visits and the noise of counting. How n0 grows with the evidence
-e around a pair (visits of its state and of its action, elsewhere) is a curve,
+e around a pair (visits of its state and of its action, elsewhere) and with its own visits n is a
+curve: rules are made where the data are, and may be wrong where hardly anybody was,
 
-    1 / n0 = 1 / top + 1 / (slope e),
+    1 / n0 = 1 / top + 1 / (slope e) + 1 / (own (n + 1)),
 
-and some predictions are better than others: n0 is that times a chi^2 variable over its degrees of
-freedom, so errors have the tails of Student's t. The three numbers are inferred from all judges at
-once, as a distribution over a grid. Unlike the
+whose three numbers are inferred from all judges at once, as a distribution over a grid. Unlike the
 likelihood of the counts, which sees n0 in repeated successors only, x sees predictions that are off
 in any way, along the very f that matters.
 """
@@ -26,7 +25,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.special import gammaincinv
 
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
@@ -40,30 +38,20 @@ Bools = NDArray[np.bool_]
 
 TOPS = 2.0 ** np.arange(-1, 12)
 SLOPES = np.append(10.0 ** np.arange(-2, 2, 0.5), np.inf)
+OWNS = np.append(4.0 ** np.arange(0, 4), np.inf)
 LITTLE = 0.25  # evidence in place of none
 TOLD = 10.0  # visits that a prediction counts for where the noise of counting is estimated
 ALIKE = 6.0  # judges of one state, or of one action, that count as independent
-DIRECTIONS = 12  # functions of the next state that are looked at, at the most
+DIRECTIONS = 16  # functions of the next state that are looked at, at the most
 LEAKS = np.array([0.003, 0.01, 0.03, 0.1, 0.2, 0.4])
 ROUNDS = 30  # of expectation and maximisation for the share of failures
 FEW = 2  # judges of a state, and of an action, below which there is none of its kind
 ABROAD = 0.1  # predicted chance of states never seen, above which there is none either
-TAILS = (2.0, 4.0, np.inf)  # degrees of freedom
-POINTS = 5  # at which a distribution is looked at
 OTHERS = 2.0  # judges that all others count for, where failures of a state are estimated
 BLANKS = 10.0 ** np.arange(-2, 2.5, 0.5)  # visits that knowing nothing may be worth
 
 
-def _times() -> Floats:
-    """What worth is multiplied by, [tails, POINTS]: quantiles of chi^2_v / v, and 1."""
-    middle = (np.arange(POINTS) + 0.5) / POINTS
-    return np.stack(
-        [gammaincinv(v / 2, middle) * 2 / v if v < np.inf else np.ones(POINTS) for v in TAILS]
-    )
-
-
-TIMES = _times()
-CURVES = np.array(list(product(TOPS, SLOPES, range(len(TAILS)))))  # [G, 3]
+CURVES = np.array(list(product(TOPS, SLOPES, OWNS)))  # [G, 3]
 
 
 class Curve(NamedTuple):
@@ -71,32 +59,32 @@ class Curve(NamedTuple):
 
     top: Floats  # [G]
     slope: Floats  # [G]
-    tail: Floats  # [G] places in TAILS
+    own: Floats  # [G]
     weight: Floats  # [G] their probabilities
 
-    def n0(self, evidence: Floats) -> Floats:
-        """The worth at which a prediction is off as far as on average over the curves, if usual."""
-        e, weight = np.maximum(evidence, LITTLE), self.usual
-        return np.asarray(1.0 / (weight @ (1 / self.top) + weight @ (1 / self.slope) / e))
-
     @property
-    def usual(self) -> Floats:
-        """Their probabilities if predictions with like evidence are equally good."""
-        weight = self.weight * np.isinf(TAILS)[self.tail.astype(np.int64)]
+    def even(self) -> Floats:
+        """Their probabilities if it does not matter how often a pair itself was met."""
+        weight = self.weight * np.isinf(self.own)
         return np.asarray(weight / weight.sum())
 
-    def drawn(
-        self, evidence: Floats, models: int, rng: np.random.Generator, usual: bool = False
-    ) -> Floats:
-        """The worth in each of so many models, [models, pairs]; evidence [pairs].
+    def n0(self, evidence: Floats) -> Floats:
+        """The worth at which a prediction is off as far as on average over even curves."""
+        e, weight = np.maximum(evidence, LITTLE), self.even
+        return np.asarray(1.0 / (weight @ (1 / self.top) + weight @ (1 / self.slope) / e))
 
-        If all are `usual`, none is better than another with the same evidence.
+    def drawn(
+        self, evidence: Floats, models: int, rng: np.random.Generator, visits: Floats | None = None
+    ) -> Floats:
+        """The worth in each of so many models, [models, pairs]; evidence and visits [pairs].
+
+        Without visits curves are even.
         """
-        g = rng.choice(self.weight.size, size=models, p=self.usual if usual else self.weight)
-        e = np.maximum(evidence, LITTLE)
-        n0 = 1.0 / (1.0 / self.top[g, None] + 1.0 / (self.slope[g, None] * e))
-        point = rng.integers(POINTS, size=n0.shape)
-        return np.asarray(n0 * TIMES[self.tail[g].astype(np.int64)[:, None], point])
+        weight = self.even if visits is None else self.weight
+        g = rng.choice(weight.size, size=models, p=weight)
+        top, slope, own = (1.0 / each[g, None] for each in self[:3])
+        rare = 0.0 if visits is None else own / (visits + 1.0)
+        return np.asarray(1.0 / (top + slope / np.maximum(evidence, LITTLE) + rare))
 
 
 class Failures(NamedTuple):
@@ -119,7 +107,8 @@ class Judges:
         prior, counts = belief.prior, belief.counts
         self.S, self.A = S, A = counts.n.shape
         self.all = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=(S * A, S))
-        self.evidence = evidence_around(counts.n.astype(np.float64))  # [S, A]
+        self.visits = counts.n.astype(np.float64)  # [S, A]
+        self.evidence = evidence_around(self.visits)  # [S, A]
         self.pairs: Ints = np.zeros(0, np.int64)  # [K]
         self.held = sparse.csr_array((0, S))  # [K, S] what was predicted of them without them
         if prior.judges.size:
@@ -172,12 +161,13 @@ class Judges:
         x, spread, noise = self.off(F)
         floor = 1e-9 * F.var(axis=0) + 1e-300
         e = np.maximum(self.evidence.ravel()[self.pairs], LITTLE)
-        found = worth_likelihoods(x**2, spread, noise / self.n[:, None], floor, e, CURVES, TIMES)
+        noise = noise / self.n[:, None]
+        found = worth_likelihoods(x**2, spread, noise, floor, e, self.n, CURVES)
         kinds = np.unique(self.states).size + np.unique(self.actions).size
         score = found * min(1.0, ALIKE * kinds / self.pairs.size)
         weight = np.exp(score - score.max())
-        top, slope, tail = CURVES.T
-        return Curve(top, slope, tail, weight / weight.sum())
+        top, slope, own = CURVES.T
+        return Curve(top, slope, own, weight / weight.sum())
 
     def failures(self, n0: Floats) -> Failures:
         """Where analogies fail, if predictions are worth n0 [S, A] where they hold.
@@ -243,29 +233,20 @@ def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
 
 @entry
 def worth_likelihoods(
-    squares: Any, spread: Any, noise: Any, floor: Any, e: Any, curves: Any, times: Any
+    squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any
 ) -> Any:
     """ln of the likelihood [G] of errors with these squares [K, M] under each curve.
 
     Functions are one witness: of a judge their mean counts. `noise` [K, M] is that of counting,
-    `floor` [M] the least variance, e [K] the evidence.
+    `floor` [M] the least variance, e [K] the evidence, n [K] the visits.
     """
     K, M = squares.shape
-    found, each = np.zeros(len(curves)), np.zeros(times.shape[1])
+    found = np.zeros(len(curves))
     for g in range(len(curves)):
-        tail = int(curves[g, 2])
+        top, slope, own = curves[g]
         for k in range(K):
-            n0, most = 1.0 / (1.0 / curves[g, 0] + 1.0 / (curves[g, 1] * e[k])), -np.inf
-            for i in range(each.size):
-                total = 0.0
-                for m in range(M):
-                    v = spread[k, m] / (n0 * times[tail, i] + 1.0) + noise[k, m]
-                    v = max(v, floor[m])
-                    total -= 0.5 * (math.log(v) + squares[k, m] / v)
-                each[i] = total / M
-                most = max(most, each[i])
-            total = 0.0
-            for i in range(each.size):
-                total += math.exp(each[i] - most)
-            found[g] += most + math.log(total / each.size)
+            n0 = 1.0 / (1.0 / top + 1.0 / (slope * e[k]) + 1.0 / (own * (n[k] + 1.0)))
+            for m in range(M):
+                v = max(spread[k, m] / (n0 + 1.0) + noise[k, m], floor[m])
+                found[g] -= 0.5 * (math.log(v) + squares[k, m] / v) / M
     return found

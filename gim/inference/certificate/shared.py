@@ -3,9 +3,10 @@
 Where a rule is wrong it is wrong for many pairs at once: an edge at which moves stop instead of
 going on, a state like no other. Each of these pairs may have been met once, so that none can tell
 by itself, while the pairs that were met often are elsewhere. So the errors x = (p_hat - q).f of
-judges are pooled: of a state, of an action, of those met about as often, or of those with about the
-same prediction. The mean X of a group has variance v by chance alone, from counting and from errors
-of each pair's own; the error u that the group shares is none, or it is normal:
+judges are pooled: of a state, of an action, of those met about as often, of those with the same
+most likely next state, or with about the same expectation. The mean X of a group has variance v by
+chance alone, from counting and from errors of each pair's own; the error u that the group shares is
+none, or it is normal:
 
     X = u + noise,   noise ~ N(0, v),   u ~ (1 - share) 0 + share N(0, size^2).
 
@@ -49,24 +50,36 @@ class Shared(NamedTuple):
         return found
 
 
-def groupings(judges: Judges, visits: Ints, said: Floats) -> list[Ints]:
-    """Who may err alike, [S*A, M] each: by state, by action, by visits, by what is predicted.
+def groupings(judges: Judges, visits: Ints, told: sparse.csr_array, F: Floats) -> list[Ints]:
+    """Who may err alike, [S*A, M] each.
+
+    Pairs of a state, of an action, met about as often, most likely to lead to the same state, or
+    with about the same expectation; of the last there are about sqrt(K) groups of K judges.
 
     Args:
-        judges: K pairs; of like predictions there are about sqrt(K) groups of them.
+        judges: the K pairs.
         visits: [S*A].
-        said: [S*A, M] what is predicted of every pair along the functions.
+        told: [S*A, S] what is predicted of every pair.
+        F: [S, M] functions of the next state.
     """
-    pair, K = np.arange(len(said)), judges.pairs.size
-    many = max(1, K // max(LEAST, math.isqrt(K)))
-    inner = np.arange(1, many) / many
+    said, K = np.asarray(told @ F), judges.pairs.size
+    pair, many = np.arange(len(said)), max(1, K // max(LEAST, math.isqrt(K)))
     alike = np.zeros(said.shape, np.int64)
     for m in range(said.shape[1]):
-        edges = np.quantile(said[judges.pairs, m], inner)
+        edges = np.quantile(said[judges.pairs, m], np.arange(1, many) / many)
         alike[:, m] = np.searchsorted(edges, said[:, m], side="right")
     often = np.log2(np.maximum(visits, 1)).astype(np.int64)
-    simple = (pair // judges.A, pair % judges.A, often)
+    simple = (pair // judges.A, pair % judges.A, often, modes(told))
     return [*(np.broadcast_to(each[:, None], said.shape) for each in simple), alike]
+
+
+def modes(rows: sparse.csr_array) -> Ints:
+    """The state with the largest share of each row; S of an empty one."""
+    row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
+    order = np.lexsort((rows.data, row))
+    found = np.full(rows.shape[0], rows.shape[1], np.int64)
+    found[row[order]] = rows.indices[order]  # the last of a row stays
+    return found
 
 
 def shared_along(

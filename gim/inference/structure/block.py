@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -68,6 +69,12 @@ class Block:
             met = (level.keys[place] == keys) & (self.stack.n[place + self.first[i]] > 0)
             depth[met], context[met] = i, place[met] + self.first[i]
         return depth, context
+
+    @cached_property
+    def behind(self) -> Ints:
+        """Pairs that were met in each context."""
+        counts = self.stack.weights.visits > 0
+        return np.bincount(self.stack.context[counts].ravel(), minlength=self.first[-1])
 
     def distribution(self, pairs: Ints) -> tuple[Ints, Ints, Floats]:
         """The value of the block after each pair: starts [pairs + 1], values and chances."""

@@ -35,11 +35,11 @@ class Folds:
         rows = [fit.rows(pairs[at]) for at, fit in parts]
         return sparse.csr_array(sparse.vstack(rows, format="csr")[order])
 
-    def levels(self, whole: Any, pairs: Ints) -> Ints:
-        """The same for levels."""
+    def gathered(self, whole: Any, what: str, pairs: Ints) -> Ints:
+        """The same for whole numbers, such as `levels`."""
         found = np.zeros(len(pairs), np.int64)
         for at, fit in self._parts(whole, pairs):
-            found[at] = fit.levels(pairs[at])
+            found[at] = getattr(fit, what)(pairs[at])
         return found
 
     def _parts(self, whole: Any, pairs: Ints) -> list[tuple[Ints, Any]]:

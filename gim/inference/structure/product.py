@@ -17,7 +17,9 @@ from gim.inference.structure.moves import FREE, PRIME, longer
 from gim.inference.structure.triples import Ints, Triples
 from gim.jit import entry
 
+SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
+LONGEST = 256  # successors that are kept, the likeliest
 
 
 class Product:
@@ -74,11 +76,22 @@ class Product:
         """How far each pair had to back off: 0 where the finest contexts have counts."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.levels(self, pairs)
+            return self.folds.gathered(self, "levels", pairs)
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
             found = np.maximum(found, len(block.levels) - 1 - block.find(pairs)[0])
         return found
+
+    def support(self, pairs: Ints, apart: bool = False) -> Ints:
+        """Pairs behind each prediction, in the weakest of its contexts: 0, 1, 2 or 3 doublings."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.gathered(self, "support", pairs)
+        found = np.full(len(pairs), 1 << SUPPORTS)
+        for block in self.blocks:
+            context = block.find(pairs)[1]
+            found = np.minimum(found, np.where(context >= 0, block.behind[context], 0))
+        return np.asarray(np.log2(np.clip(found, 1, 1 << (SUPPORTS - 1))), np.int64)
 
 
 @entry
@@ -138,6 +151,19 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                     break
                 spot = (spot + 1) & (table.size - 1)
             b -= 1
+        while place - row > LONGEST:  # the likeliest, about
+            least, kept = 1.25 * least, 0
+            for i in range(row, place):
+                kept += chances[i] >= least
+            if kept == 0:
+                break
+            end, total = row, 0.0
+            for i in range(row, place):
+                if chances[i] >= least:
+                    states[end], chances[end] = states[i], chances[i]
+                    total += chances[i]
+                    end += 1
+            place = end
         for i in range(row, place):
             chances[i] /= total
         begin[p + 1] = place

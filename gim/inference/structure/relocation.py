@@ -93,4 +93,5 @@ def _joined(new: Triples, pair: Ints, t: Ints, old: Triples, kept: Mask, weight:
         total(new.R, old.R),
         total(new.R2, old.R2),
         new.terminal,
+        new.pays,
     )

@@ -55,7 +55,8 @@ class Rule:
         if self.depends:
             text += f"; chances depend on {', '.join(self.depends)}"
         text += "".join(f"; {edge}" for edge in self.edges)
-        text += f"; explains {self.explained:.0%} of its pairs held out ({self.support} visits)"
+        visits = f"{self.support} visit{'' if self.support == 1 else 's'}"
+        text += f"; explains {self.explained:.0%} of its pairs held out ({visits})"
         if self.exceptions:
             some = ", ".join(self.labels[:SHOWN])
             more = ", ..." if len(self.exceptions) > SHOWN else ""
@@ -68,13 +69,14 @@ def _listed(outcomes: Sequence[tuple[Change, float]]) -> str:
     if len(outcomes) == 1 and not outcomes[0][0]:
         return ""  # the others say more
     shown = [
-        f"{_phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
+        f"{phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
     ]
     rest = len(shown) - SHOWN
     return ", ".join(shown[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
 
 
-def _phrase(change: Change) -> str:
+def phrase(change: Change) -> str:
+    """What becomes of the variables, in words."""
     return " ".join(f"{name} {by_words(by)}" for name, by in change.items()) or "stays"
 
 

@@ -83,7 +83,12 @@ def contexts(data: Explained, found: Found) -> Found:
         tried |= {more: screened(data, found, more) for more in sorted(doubles)}
         best = found
         singles = _leading({more: tried[more] for more in singles}, FINALISTS)
-        offers = [extended(data, found, m) for m in {*singles, *_leading(tried, FINALISTS)}]
+        finalists = sorted({*singles, *_leading(tried, FINALISTS)})
+        offers = [extended(data, found, more) for more in finalists]
+        if with_action := [more for more in finalists if data.triples.k in more and more[1:]]:
+            # Where a place was not met with the action, what that does elsewhere speaks, not all.
+            before = extended(data, found, (data.triples.k,))
+            offers += [extended(data, before, more) for more in with_action]
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))

@@ -90,7 +90,7 @@ class Typed:
         """0 where the state was left by some action, 1 where its type is anyone's guess."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.levels(self, pairs)
+            return self.folds.gathered(self, "levels", pairs)
         left = summed(self.data.pairs // self.triples.A, self.prior.weights.visits, self.triples.S)
         return (left[pairs // self.triples.A] <= 0).astype(np.int64)
 

@@ -2,7 +2,8 @@
 
 A *feature* is anything that a context may look at: the variables of the state and the action first;
 then, of each ordinal variable, whether it is at its lower or upper edge; then the variables of the
-action where it has several, and each action against all others.
+action where it has several, and each action against all others; last what the pair pays, where that
+is known beforehand: pairs that pay the same are often alike.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 SINGLED = 32  # actions up to which each is a feature of its own
+MOST_PAYS = 16  # different rewards up to which what a pair pays is a feature
 
 
 class Triples:
@@ -36,6 +38,7 @@ class Triples:
         action_ordinal: [j].
         R, R2: sums of rewards and of their squares by triple, aligned with `counts`, or None.
         terminal: [S] states that were seen to end an episode.
+        pays: [S, A] what each pair pays, where that is known beforehand.
 
     Example:
         >>> Triples([0, 1, 1, 2, 2], [1, 0], [3, 1], np.ones((2, 2), bool), [[0], [1]]).n
@@ -56,6 +59,7 @@ class Triples:
         R: ArrayLike | None = None,
         R2: ArrayLike | None = None,
         terminal: ArrayLike | None = None,
+        pays: ArrayLike | None = None,
     ) -> None:
         self.available: Mask = np.asarray(available, bool)
         self.S, self.A = self.available.shape
@@ -66,6 +70,7 @@ class Triples:
         self.terminal: Mask = (
             np.zeros(self.S, bool) if terminal is None else np.asarray(terminal, bool)
         )
+        self.pays = None if pays is None else np.asarray(pays, np.float64)
         codes = None if codes is None or np.size(codes) == 0 else codes
         action_codes = None if action_codes is None or np.size(action_codes) == 0 else action_codes
         self.given = True  # what states are made of, by the user, or nobody
@@ -95,7 +100,7 @@ class Triples:
     @property
     def features(self) -> int:
         """How many features there are; the first k + 1 are the variables and the action."""
-        return len(self._state_features.T) + len(self._action_features.T)
+        return len(self._place)
 
     @cached_property
     def _state_features(self) -> Ints:
@@ -124,10 +129,10 @@ class Triples:
         return np.column_stack(columns)
 
     def variable_of(self, feature: int) -> int:
-        """The variable of the state that a feature looks at; -1 if it looks at the action."""
-        action, column = self._place[feature]
-        if action or column < self.k:
-            return -1 if action else column
+        """The variable of the state that a feature looks at; -1 if it looks at the action, too."""
+        kind, column = self._place[feature]
+        if kind != "state" or column < self.k:
+            return column if kind == "state" else -1
         return int(np.flatnonzero(self.edged)[column - self.k])
 
     def without(self, held: Mask) -> Triples:
@@ -146,6 +151,7 @@ class Triples:
             None if self.R is None else self.R[keep],
             None if self.R2 is None else self.R2[keep],
             self.terminal,
+            self.pays,
         )
 
     def thinned(self, most: int, by_state: bool = False) -> Triples:
@@ -170,6 +176,7 @@ class Triples:
             self.R,
             self.R2,
             self.terminal,
+            self.pays,
         )
         other.given = False
         return other
@@ -180,26 +187,40 @@ class Triples:
 
     def group(self, features: tuple[int, ...]) -> tuple[Ints, Ints]:
         """Groups of states [S] and of actions [A] that no feature of these tells apart."""
-        state = tuple(self._place[f][1] for f in features if not self._place[f][0])
-        action = tuple(self._place[f][1] for f in features if self._place[f][0])
+        state, action = (
+            tuple(self._place[f][1] for f in features if self._place[f][0] == kind)
+            for kind in ("state", "action")
+        )
         return (
             self._by("state", state, self._state_features),
             self._by("action", action, self._action_features),
         )
 
     @cached_property
-    def _place(self) -> list[tuple[bool, int]]:
-        """Whether each feature is one of actions, and its column there."""
+    def _place(self) -> list[tuple[str, int]]:
+        """What each feature is one of, states, actions or pairs, and its column there."""
         of_state, of_action = self._state_features.shape[1], self._action_features.shape[1]
-        first = [(False, i) for i in range(self.k)] + [(True, 0)]
-        more = [(False, i) for i in range(self.k, of_state)]
-        return first + more + [(True, i) for i in range(1, of_action)]
+        first = [("state", i) for i in range(self.k)] + [("action", 0)]
+        more = [("state", i) for i in range(self.k, of_state)]
+        more += [("action", i) for i in range(1, of_action)]
+        return first + more + [("pair", 0)] * (self._paid is not None)
+
+    @cached_property
+    def _paid(self) -> Ints | None:
+        """The rank of what each pair pays, [S*A], if there are a few ranks."""
+        if self.pays is None:
+            return None
+        values, rank = np.unique(self.pays.ravel(), return_inverse=True)
+        return rank.ravel().astype(np.int64) if 1 < len(values) <= MOST_PAYS else None
 
     def context(self, features: tuple[int, ...], pairs: Ints) -> Ints:
         """The context of each pair by these features."""
         state, action = self.group(features)
         many = int(action.max(initial=0)) + 1
-        return state[pairs // self.A] * many + action[pairs % self.A]
+        context = state[pairs // self.A] * many + action[pairs % self.A]
+        if self._paid is not None and any(self._place[f][0] == "pair" for f in features):
+            context = context * MOST_PAYS + self._paid[pairs]
+        return context
 
     def _by(self, kind: str, columns: tuple[int, ...], codes: Ints) -> Ints:
         key = (kind, columns)

@@ -24,6 +24,7 @@ ALIKE = 0.1  # difference of chances that is no other rule
 TWICE = 1.5  # visits, shared among explanations: seen more than once
 SURE = 4.0  # standard errors at which many chances differ
 PLACES = 4  # kinds of places up to which each has a rule of its own
+MOSTLY = 0.5  # of its pairs, each held out, a rule must explain to be one
 EDGES = {
     STAY: "blocked moves stay",
     CLIP: "moves end at the edge",
@@ -35,7 +36,8 @@ EDGES = {
 def rules(fitted: Any, names: Names) -> list[Rule]:
     """A rule for each action that was taken, or one for all if they do the same.
 
-    Where chances depend on few values of variables, or on types of states, each has its rule.
+    Where chances depend on few values of variables, or on types of states, each has its rule. What
+    is known of a place from its own visits alone is no rule, and is left out.
 
     Args:
         fitted: a structure found by `by_variables`, `by_numbers` or `by_types`.
@@ -79,7 +81,7 @@ def rules(fitted: Any, names: Names) -> list[Rule]:
                     tuple(names.state(triples.codes[s], s) for s in states[:SHOWN]),
                 )
             )
-    return found
+    return [rule for rule in found if rule.explained >= MOSTLY]
 
 
 def _alike(told: list[Outcomes], visits: Sequence[float] = ()) -> bool:

@@ -1,0 +1,138 @@
+"""Examples of the reference for names whose docstring has none; `tests/test_site.py` runs them."""
+
+from __future__ import annotations
+
+AGENT = """
+import gim
+
+run = gim.run(gim.{name}(), "riverswim", episodes=50, seed=0)
+run.best_policy()                     # what to deploy
+run.mdp.score(run.returns)            # mean return over the optimum
+"""
+EXAMPLES = {
+    "Agent": """
+import gim
+
+assert issubclass(gim.QLearning, gim.Agent)
+gim.QLearning(alpha=0.2).alpha        # parameters are checked when an agent is made
+""",
+    "Analogy": """
+import gim
+
+gim.run(gim.UCBVI(infer=gim.Analogy()), "riverswim", episodes=20, seed=0)
+""",
+    "ByCompletion": """
+import gim
+
+gim.run(gim.UCBVI(infer=gim.ByCompletion()), "riverswim", episodes=20, seed=0)
+""",
+    "Certificate": """
+import gim
+
+certificate = gim.certify(gim.run("psrl", "riverswim", episodes=200, seed=0))
+certificate.lower, certificate.upper  # of what the policy earns
+""",
+    "Interrupted": """
+import gim
+
+try:
+    gim.run("q_learning", "riverswim", episodes=100)
+except gim.Interrupted as stop:       # Ctrl-C
+    gim.run(resume=stop.run)          # goes on where it stood
+""",
+    "LearnedModel": """
+import gim
+
+model = gim.run("psrl", "riverswim", episodes=50, seed=0).model
+model.transitions.shape, model.known.mean()
+""",
+    "Log": """
+import gim
+
+log = gim.from_log([(0, "go", 1.0, 1), (1, "go", 0.0, 0), (0, "stay", 0.0, 0)])
+log.S, log.A, log.counts.n.sum()
+""",
+    "Report": """
+import gim
+
+gim.run("q_learning", "riverswim", episodes=50, callback=lambda report: report.episode >= 20)
+""",
+    "Rule": """
+import gim
+
+run = gim.run("analogist", "gridworld:height=6,width=6", episodes=8, seed=0)
+for rule in run.analogies():
+    print(rule.action, rule.outcomes, rule.support)
+""",
+    "Run": """
+import gim
+
+run = gim.run("q_learning", "riverswim", episodes=50, seed=0)
+run.returns.mean(), run.best_policy(), run.mdp.optimal_return()
+""",
+    "Runs": """
+import gim
+
+runs = gim.run("q_learning", "riverswim", episodes=50, seeds=range(3))
+runs.returns.shape
+""",
+    "World": """
+import gim
+
+world: gim.World = "riverswim:length=8"   # a spec, a path, a TabularMDP or a Gymnasium environment
+gim.run("random", world, episodes=10)
+""",
+    "completion": """
+import gim
+
+gim.run("gim:m=5,rho=0.95,completion=als(rank=3)", "casinoland", episodes=300, seed=0)
+""",
+    "theory": """
+import gim
+
+help(gim.theory)
+""",
+}
+
+RUN = """
+import gim, gim.plot
+run = gim.run("psrl", "riverswim", episodes=60, seed=0)
+"""
+PLOTS = {
+    "curves": """
+import gim, gim.plot
+seeds = range(3)
+runs = {name: gim.run(name, "riverswim", 60, seeds=seeds) for name in ("psrl", "random")}
+gim.plot.curves(runs)
+""",
+    "grid": """
+import gim, gim.plot
+gim.plot.grid(gim.make("gridworld", map="S..#/..G./#...", horizon=20))
+""",
+    "graph": """
+import gim, gim.plot
+gim.plot.graph(gim.make("riverswim"))
+""",
+    "analogies": """
+import gim, gim.plot
+run = gim.run("analogist", "gridworld:height=6,width=6", episodes=8, seed=0)
+gim.plot.analogies(run)
+""",
+    "singular_values": """
+import gim, gim.plot
+gim.plot.singular_values(gim.make("synthetic", seed=0))
+""",
+    "knownness": """
+import gim, gim.plot
+gim.plot.knownness(gim.GIM(m=3), gim.make("riverswim"), episodes=50, frames=3)
+""",
+    "completion": RUN + "gim.plot.completion(run.model, run.mdp, s=1)\n",
+    "visits": """
+import gim, gim.plot
+gim.plot.visits(gim.from_log([(0, "go", 1.0, 1), (1, "go", 0.0, 0), (0, "stay", 0.0, 0)]))
+""",
+    "rates": """
+import gim.plot
+gim.plot.rates([10, 100, 1000], {"mean of samples": [0.3, 0.1, 0.03]}, "errors")
+""",
+}

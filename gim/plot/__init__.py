@@ -1,0 +1,29 @@
+"""All pictures, in one look that is safe for the colour-blind (Okabe and Ito's colours, cividis).
+
+Each function returns a matplotlib `Figure`; save it with ``figure.savefig("name.png")``. Needs the
+extra `plot`: ``pip install "gim[plot]"``.
+"""
+
+from gim.plot.logs import visits
+from gim.plot.look import COLOURS, LOOK, MAP, figure, looks, name_of
+from gim.plot.models import completion, knownness, rates, singular_values
+from gim.plot.runs import analogies, curves
+from gim.plot.worlds import graph, grid
+
+__all__ = [
+    "COLOURS",
+    "LOOK",
+    "MAP",
+    "analogies",
+    "completion",
+    "curves",
+    "figure",
+    "graph",
+    "grid",
+    "knownness",
+    "looks",
+    "name_of",
+    "rates",
+    "singular_values",
+    "visits",
+]

@@ -1,0 +1,99 @@
+"""Pictures of runs: learning curves with regret, and what was learned."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+from gim.inference.structure import Rule
+from gim.inference.structure.rule import phrase
+from gim.plot.look import COLOURS, figure, looks
+from gim.runs import Run, Runs
+
+POINTS = 60  # of a curve
+DASHES = ("-", (0, (5, 2)), (0, (1, 1.4)))
+MOST_RULES, MOST_OUTCOMES = 6, 8
+
+
+@looks
+def curves(runs: Run | Runs | Mapping[str, Run | Runs], share: float = 0.95) -> Any:
+    """Learning curves: return by episode and regret so far, a line per agent.
+
+    Regret, what was lost so far against the exact optimum, is shown where the world has a table: it
+    tells apart agents whose returns lie on each other.
+
+    Args:
+        runs: a run, several of one agent (`gim.run(..., seeds=range(10))`), or a mapping of names
+            to either.
+        share: of the intervals around means over seeds (Student's t).
+    """
+    named = runs if isinstance(runs, Mapping) else {_agent(runs): runs}
+    groups = {
+        name: [group] if isinstance(group, Run) else list(group) for name, group in named.items()
+    }
+    first = next(iter(groups.values()))[0]
+    exact = all(run.mdp is not None for group in groups.values() for run in group)
+    made, axes = figure(8.4 if exact else 4.6, 3.2, 1, 2 if exact else 1)
+    for i, (name, group) in enumerate(groups.items()):
+        style = {"color": COLOURS[i % len(COLOURS)], "ls": DASHES[i // len(COLOURS) % len(DASHES)]}
+        returns = np.stack([run.returns for run in group])
+        parts = np.array_split(np.arange(returns.shape[1]), min(POINTS, returns.shape[1]))
+        means = np.stack([returns[:, part].mean(axis=1) for part in parts], axis=1)
+        at = np.array([part.mean() + 1 for part in parts])
+        _band(axes[0, 0], at, means, share, name, style)
+        if exact:
+            best = np.array([[run.mdp.optimal_return()] for run in group if run.mdp is not None])
+            ends = np.array([part[-1] for part in parts])
+            _band(
+                axes[0, 1], ends + 1, np.cumsum(best - returns, axis=1)[:, ends], share, name, style
+            )
+    axes[0, 0].set(title="return of an episode", xlabel="episode", ylabel="return")
+    if exact and first.mdp is not None:
+        axes[0, 0].axhline(first.mdp.optimal_return(), color="black", lw=0.9, ls="--")
+        axes[0, 0].axhline(first.mdp.random_return(), color="#777777", lw=0.9, ls=":")
+        axes[0, 1].set(title="regret so far", xlabel="episode", ylabel="regret")
+        axes[0, 0].plot([], [], color="black", lw=0.9, ls="--", label="optimum")
+        axes[0, 0].plot([], [], color="#777777", lw=0.9, ls=":", label="random policy")
+    made.legend(
+        *axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False
+    )
+    return made
+
+
+@looks
+def analogies(run: Run | list[Rule]) -> Any:
+    """What was learned, drawn: for each rule what may happen, and how often."""
+    rules = (run.analogies() if isinstance(run, Run) else run)[:MOST_RULES]
+    if not rules:
+        raise ValueError("nothing was learned that rules could say: play more episodes")
+    across = min(len(rules), 2)
+    rows = -(-len(rules) // across)
+    made, axes = figure(4.2 * across, 0.6 + 1.7 * rows, rows, across)
+    for axis, rule in zip(axes.flat, rules, strict=False):
+        shown = rule.outcomes[:MOST_OUTCOMES]
+        axis.barh([phrase(change) for change, _ in shown], [p for _, p in shown], color=COLOURS[0])
+        axis.invert_yaxis()
+        axis.set_xlim(0, 1)
+        axis.set_title(f"{rule.action}{f' where {rule.where}' if rule.where else ''}")
+    for axis in axes.flat[len(rules) :]:
+        axis.set_visible(False)
+    made.supxlabel("probability", fontsize=9)
+    return made
+
+
+def _agent(runs: Run | Runs) -> str:
+    return str(runs.agent if isinstance(runs, Run) else runs[0].agent)
+
+
+def _band(
+    axis: Any, x: NDArray[Any], runs: NDArray[Any], share: float, name: str, style: dict[str, Any]
+) -> None:
+    mean = runs.mean(axis=0)
+    axis.plot(x, mean, label=name, lw=1.4, **style)
+    if len(runs) > 1:
+        spread = stats.t.ppf(0.5 + share / 2, len(runs) - 1) * stats.sem(runs, axis=0)
+        axis.fill_between(x, mean - spread, mean + spread, color=style["color"], alpha=0.18, lw=0)

@@ -1,0 +1,78 @@
+"""The site: gallery and examples of the reference run, and links lead somewhere."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import gim
+from docs.site import api, build, pages
+from docs.site.examples import EXAMPLES, PLOTS
+
+ROOT = Path(__file__).parent.parent
+GALLERY = sorted((ROOT / "docs" / "gallery").glob("*.py"))
+WRITTEN = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
+MADE = {"gallery/index.md", *(f"{name}.md" for name in build.TREE["Reference"])}
+
+
+@pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
+def test_every_page_of_the_gallery_runs(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pytest.importorskip("matplotlib")
+    cells = pages.run(pages.read(path), path.stem)
+    told = [cell for cell in cells if cell.output or cell.pictures]
+    assert told
+    text = pages.markdown(cells, path.stem, tmp_path / "pictures")
+    assert text.startswith("# ")
+    assert all(cell.output.strip() in text for cell in told)
+    made = json.loads(pages.notebook(cells))
+    assert ["".join(c["source"]) for c in made["cells"]] == [cell.text for cell in cells]
+
+
+def test_the_gallery_has_a_place_for_every_page():
+    assert sorted(["tutorial", *build.ORDER]) == [path.stem for path in GALLERY]
+
+
+def test_a_page_that_fails_says_where():
+    cells = [pages.Cell("markdown", "x"), pages.Cell("code", "1 / 0")]
+    with pytest.raises(RuntimeError, match="mine, cell 1: ZeroDivisionError"):
+        pages.run(cells, "mine")
+
+
+def test_the_reference_has_every_name_with_an_example():
+    text = "\n".join(api.pages().values())
+    for name in gim.__all__:
+        entry = text.split(f"## gim.{name}\n")[1].split("\n## ")[0]
+        assert ">>> " in entry or "```python\nimport gim" in entry, name
+    drawn = [name for name in gim.plot.__all__ if name.islower()]
+    assert set(drawn) - set(PLOTS) == {"figure", "looks", "name_of"}  # what pictures are made with
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, "PSRL"])
+def test_examples_of_the_reference_run(name):
+    exec(compile(api.example(name), name, "exec"), {})
+
+
+@pytest.mark.parametrize("name", PLOTS)
+def test_examples_of_pictures_run(name):
+    pytest.importorskip("matplotlib")
+    cells = pages.run([pages.Cell("code", PLOTS[name].strip())], name)
+    (drawn,) = cells[0].pictures
+    assert drawn.axes
+
+
+@pytest.mark.parametrize("path", WRITTEN, ids=lambda path: str(path.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings(path):
+    prose = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.S)
+    for target in re.findall(r"\]\(([^)\s]+)\)", prose):
+        name, _, anchor = target.partition("#")
+        if "://" in name:
+            continue
+        there = (path.parent / name).resolve() if name else path
+        gallery = there.parent.name == "gallery" and there.with_suffix(".py").exists()
+        assert there.exists() or gallery or there.name in MADE, f"{path.name}: {target}"
+        if anchor and there.suffix == ".md" and there.exists():
+            heads = re.findall(r"^#+ (.*)$", there.read_text("utf-8"), re.M)
+            slugs = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+            assert anchor in slugs, f"{path.name}: {target}"
