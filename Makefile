@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo docs test lint types bench mutants faults fuzz soak runs extremes audit clean
+.PHONY: demo docs wheels test lint types bench mutants faults fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -18,6 +18,11 @@ demo: $(VENV)/.ready
 # The site: build/docs/html. Every example is run, every warning is an error.
 docs: $(VENV)/.docs
 	$(BIN)/python -m docs.site.build
+
+# gim and all that its extras need, to install where there is no network:
+#   pip install --no-index --find-links dist/wheels "gim[lab]"
+wheels: $(VENV)/.ready
+	$(BIN)/python -m pip wheel --quiet --wheel-dir dist/wheels ".[plot,log,lab,ray]"
 
 test: lint types
 	$(BIN)/python -m pytest -n 2 --doctest-modules tests gim

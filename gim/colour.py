@@ -11,8 +11,8 @@ CODES = {"bold": "1", "faint": "2", "red": "31", "green": "32", "yellow": "33", 
 def coloured(stream: TextIO) -> bool:
     """Whether colours may be written there.
 
-    See no-color.org: a variable NO_COLOR that is not empty switches them off everywhere;
-    FORCE_COLOR switches them on where there is no terminal.
+    As everywhere: a variable NO_COLOR that is not empty switches them off, FORCE_COLOR switches
+    them on where there is no terminal.
     """
     if os.environ.get("NO_COLOR"):
         return False

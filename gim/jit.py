@@ -1,12 +1,13 @@
 # mypy: disable-error-code=no-untyped-call
 """Compilation, in one place: what numba is asked for, and what it keeps on disk.
 
-Three ways in:
+Ways in:
 
 - ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice. It
   is always inlined, since a call would copy its whole memory; ``rare(f)`` is the exception for what
   seldom runs. Neither has machine code of its own (`gim.inner`) unless Python calls it.
-- ``entry(f)``: a function that Python calls.
+- ``entry(f)``: a function that Python calls; ``seldom(f)`` one that seldom has much to do, and is
+  compiled when it has.
 - ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
   are these functions: one compiled, cached loop per kind of agent. A loop that Python resumes takes
   what it works on as a `gim.frames.Frame`.
@@ -28,7 +29,7 @@ import inspect
 import logging
 import pickle
 from collections.abc import Callable
-from functools import lru_cache, update_wrapper
+from functools import cached_property, lru_cache, update_wrapper
 from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeVar
@@ -43,6 +44,7 @@ from gim.inner import Inner
 F = TypeVar("F", bound=Callable[..., Any])
 
 VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3"
+MUCH = 200_000  # steps of a loop that plain Python does in the time that compiling it takes
 CONSTANTS = (bool, int, float, str, tuple, type(None))
 
 
@@ -60,6 +62,24 @@ def rare(f: F) -> F:
 def entry(f: F) -> F:
     """Compile a function that Python calls."""
     return _compile(f, Entry)
+
+
+def seldom(work: Callable[..., float]) -> Callable[[F], F]:
+    """Compile a function that Python calls once it has had some work to do.
+
+    Compiling takes a second or so, in which plain Python gets through MUCH steps; so it is plain,
+    bit for bit the same, until it has done as many, unless its machine code is on disk already.
+
+    Args:
+        work: gives of the arguments about how many steps the innermost loop has.
+    """
+
+    def decorate(f: Any) -> Any:
+        made: Any = _compile(f, Seldom)
+        made.work = work
+        return made
+
+    return decorate
 
 
 def bind(template: F, label: str, inner: bool = False, **functions: Callable[..., Any]) -> F:
@@ -90,6 +110,11 @@ def checked(f: Any) -> Any:
     return _checked(f, {})
 
 
+def to_compile(f: Any) -> bool:
+    """Whether a call of this entry will have to compile it."""
+    return isinstance(f, Entry) and not f.overloads and not f.kept
+
+
 def digest(f: Callable[..., Any]) -> str:
     """Hash the source file of `f`, those of all compiled functions it could call, and constants.
 
@@ -118,11 +143,37 @@ class Entry(CPUDispatcher):
                     "(NUMBA_CACHE_DIR)"
                 )
 
+    @cached_property
+    def kept(self) -> bool:
+        """Whether there was machine code on disk when it was first asked for."""
+        file = getattr(self._cache, "_cache_file", None)
+        return file is not None and Path(file._index_path).exists()
+
     def add_overload(self, made: Any) -> None:
         """Take in a version; what it has inlined may refer to environments that none else sets."""
         super().add_overload(made)
         for environment in made._find_referenced_environments():
             made.codegen.set_env(environment.env_name, environment)
+
+
+class Seldom(Entry):
+    """An `Entry` that is compiled late."""
+
+    work: Callable[..., float]
+    done = 0.0
+
+    def __call__(self, *args: Any) -> Any:
+        """Run it, compiled or plain."""
+        if not self.overloads and not self.kept:
+            self.done += self.work(*args)
+            if self.done <= MUCH:
+                with np.errstate(all="ignore"):
+                    return self._plain(*args)
+        return super().__call__(*args)
+
+    @cached_property
+    def _plain(self) -> Any:
+        return plain(self)
 
 
 def _compile(f: Any, kind: Any, **options: Any) -> Any:

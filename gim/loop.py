@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from gim.agent import GROW, THINK, Agent
 from gim.frames import Frame, opened
-from gim.jit import bind, checked
+from gim.jit import bind, checked, to_compile
 from gim.mdp import TabularMDP
 from gim.sampling import CUT, GO_ON, begin, exists, step
 
@@ -150,6 +150,11 @@ class Driver:
 
     def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
         self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
+
+    @property
+    def to_compile(self) -> bool:
+        """Whether the first step will wait for the compiler."""
+        return to_compile(self.play)
 
     def check_indices(self) -> None:
         """Play on with a loop in which no index leads outside an array; see `gim.jit.checked`."""

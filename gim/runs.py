@@ -63,11 +63,12 @@ class Run:
         self.memory = agent.start(task, self.random.agent)
         self._returns = np.zeros(episodes)
         self._thought = False
-        self._driver: Compiled | Stepwise
-        if isinstance(world, TabularMDP):
-            self._driver = Compiled(agent, world, self.random)
-        else:
-            self._driver = Stepwise(agent, world, task.H, self.random)
+        self._driver: Compiled | Stepwise = (
+            Compiled(agent, world, self.random)
+            if isinstance(world, TabularMDP)
+            else Stepwise(agent, world, task.H, self.random)
+        )
+        self.to_compile = self._driver.to_compile  # whether the first step waits for the compiler
 
     # -- what came of it
 
@@ -168,8 +169,7 @@ class Run:
 
     def policy_table(self) -> str:
         """The policy in force as text, a line per state, by label."""
-        policy = self.policy
-        if policy is None:
+        if (policy := self.policy) is None:
             return "this agent has no policy to show"
         return named(policy, self.named_by).table()
 
@@ -238,8 +238,7 @@ class Run:
         self.mind.episode = episode
         seconds = self.mind.seconds
         before, counted = time.thread_time(), sum(seconds.values())
-        memory = self.agent.think(self.memory, self.mind)
-        if memory is not None:
+        if (memory := self.agent.think(self.memory, self.mind)) is not None:
             self.memory = memory
         named = sum(seconds.values()) - counted
         seconds["thinking"] += max(0.0, time.thread_time() - before - named)

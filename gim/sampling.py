@@ -161,9 +161,10 @@ def gamma(shape: float, rng: Any) -> float:
     c = 1.0 / math.sqrt(9.0 * d)
     while True:
         x = rng.standard_normal()
-        v = (1.0 + c * x) ** 3
+        root, x2 = 1.0 + c * x, x * x
+        v = root * root * root  # not a power: that has other bits in plain Python
         u = rng.random()
         if v > 0.0 and (
-            u < 1.0 - 0.0331 * x**4 or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v))
+            u < 1.0 - 0.0331 * (x2 * x2) or math.log(u) < 0.5 * x * x + d * (1.0 - v + math.log(v))
         ):
             return d * v * boost

@@ -53,6 +53,8 @@ def chances(data, without):
             inside = plain == data.values.codes[v].tolist()
             kind = min(int(data.outcomes.edge[o]), HOME)
             looks = {STAY: 1.0, CLIP: 0.25, WRAP: 0.5, HOME: 0.25}
+            if fixed.any() and v == data.start.own[p]:
+                continue  # what stays was not set
             alike[o] += looks[kind] if inside else kind == WRAP
     change, value = alike[: data.changes], alike[data.changes :]
     return [0.9 * x / sum(change) for x in change] + [0.1 * x / sum(value) for x in value]

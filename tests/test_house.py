@@ -32,7 +32,7 @@ LEVELS = [
         "plugins",
         "reports",
     ],
-    ["names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
+    ["callbacks", "names", "planning", "registry", "rendering", "run_files", "sampling", "source"],
     ["sparse_tables", "terminal"],
     ["progress", "tables"],
     ["validation", "variables", "gymnasium_env", "planners", "policy"],

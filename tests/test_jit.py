@@ -9,6 +9,8 @@ import time
 
 import numpy as np
 
+from gim import jit
+from gim.inner import Library
 from gim.jit import bind, digest, entry, hot, plain
 
 
@@ -132,3 +134,43 @@ def test_hot_functions_are_compiled():
     before = time.perf_counter()
     loop(values, 10_000_000)
     assert time.perf_counter() - before < 2  # plain Python would take a minute
+
+
+def test_hot_functions_can_be_called_from_python_too():
+    assert fourfold(2) == 8
+    inlined = list(twice.overloads.values())
+    assert inlined
+    assert all(isinstance(made.library, Library) for made in inlined), "it has machine code"
+    assert twice(4) == 8
+
+
+ADD_UP = """
+from gim.jit import seldom
+@seldom(lambda values: values.size)
+def add_up(values):
+    total = 0.0
+    for i in range(values.size):
+        total += 1.0 / values[i]
+    return total
+"""
+
+
+def test_what_seldom_has_work_is_compiled_when_it_has(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(jit, "MUCH", 10)
+    path = tmp_path / "mine.py"
+    path.write_text(ADD_UP)
+
+    def made():
+        space = {"__name__": "mine", "__file__": str(path)}
+        exec(compile(ADD_UP, str(path), "exec"), space)
+        return space["add_up"]
+
+    add_up, values = made(), np.array([3.0, 7.0, 0.0, 11.0])
+    plainly = [add_up(values[:2]), add_up(values)]  # 2 and 4 steps, and no warning of 1/0
+    assert not add_up.signatures
+    assert [add_up(values[:2]), add_up(values)] == plainly  # 8; and 12, which is much
+    assert len(add_up.signatures) == 1
+    again = made()
+    assert again(values[:2]) == plainly[0]
+    assert sum(again.stats.cache_hits.values()) == 1, "machine code on disk was not used"

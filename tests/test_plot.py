@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import gim
+from gim.callbacks import tensorboard, weights_and_biases
 from gim.experiments import execute, grid
 
 plot = pytest.importorskip("gim.plot")
@@ -139,3 +140,22 @@ def test_notebooks_show_worlds_runs_policies_certificates_and_results() -> None:
         assert text in thing._repr_html_()
     odd = gim.TabularMDP(np.ones((1, 1, 1)), np.zeros((1, 1)), horizon=1, name="<script>")
     assert "<script>" not in odd._repr_html_()
+
+
+class Told(dict):
+    """Stands for a writer of TensorBoard and for a run of Weights & Biases."""
+
+    def add_scalar(self, name: str, value: float, step: int) -> None:
+        self[name, step] = value
+
+    def log(self, numbers: dict[str, float], step: int) -> None:
+        self.update({(name, step): value for name, value in numbers.items()})
+
+
+@pytest.mark.parametrize("make", [tensorboard, weights_and_biases])
+def test_callbacks_tell_other_tools_and_do_not_pause(make) -> None:
+    told = Told()
+    run = gim.run("q_learning", "riverswim", episodes=300, callback=make(told, "mine"))
+    assert run.finished
+    assert told["mine/mean_return", 300] == pytest.approx(run.returns[-30:].mean())
+    assert told["mine/steps", 300] == run.steps

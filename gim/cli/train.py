@@ -33,6 +33,7 @@ from gim.runs import Interrupted, Run
 from gim.terminal import count
 from gim.worlds import world_of
 
+COMPILING = "compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}
 WRITERS = {".csv": Policy.to_csv, ".json": Policy.to_json, ".npz": Policy.save}
 
@@ -169,7 +170,7 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
         bar.update(before + report.episode, f"return {count(report.mean)}")
 
-    bar.wait(before + run.returns.size, "compiling")
+    bar.wait(before + run.returns.size, COMPILING if run.to_compile else "compiling")
     return run.go(show)
 
 

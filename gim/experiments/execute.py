@@ -155,6 +155,8 @@ def _shown(
 
         def draw(status: Status) -> None:
             mean = "" if math.isnan(status.mean) else f"  score {status.mean:.3f}"
-            bar.update(status.episodes, f"trial {status.done}/{status.total}{mean}")
+            # What goes before the first result is compiling, which tells nothing of the time left.
+            show = bar.wait if status.result is None else bar.update
+            show(status.episodes, f"trial {status.done}/{status.total}{mean}")
 
         yield draw

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.inference.prior import Floats, Prior
-from gim.jit import entry, hot
+from gim.jit import entry, hot, seldom
 from gim.model.counts import (
     Counts,
     compact,
@@ -128,7 +128,7 @@ def _rewards_by_next(N: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[
     return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
 
 
-@entry
+@seldom(lambda rows, paid, paid2, q, *_: 2 * (paid.size + q.size))
 def add_rewards(
     rows: Any, paid: Any, paid2: Any, q: Any, next: Any, first: Any, r_next: Any, n0: Any
 ) -> Any:
@@ -151,7 +151,7 @@ def add_rewards(
     return R, R2
 
 
-@entry
+@seldom(lambda total, q, *_: q.size)
 def add_dense(total: Any, q: Any, next: Any, first: Any, n0: Any) -> None:
     """Add n0 q to the rows of `total` [S*A, S], in place."""
     for i in range(n0.size):
@@ -213,7 +213,7 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 
-@entry
+@seldom(lambda rows, q, *_: 20 * (rows[0].size + q.size))
 def compare_likelihoods(
     rows: Any, q: Any, next: Any, first: Any, n0: Any, leak: Any, S: int
 ) -> Any:

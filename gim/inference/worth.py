@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.inference.evidence import log_gamma
-from gim.jit import entry
+from gim.jit import seldom
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -93,7 +93,7 @@ def _fitted(spike: Floats, slab: Floats) -> tuple[int, float, float]:
     return best, float(doubt[best]), float(total[best])
 
 
-@entry
+@seldom(lambda first, N, q, visits, leaks, S: 20 * N.size * visits.size * leaks.size)
 def likelihoods(first: Any, N: Any, q: Any, visits: Any, leaks: Any, S: int) -> Any:
     """ln DM(N; n0 q') for every leak and n0 [leaks, n0s, K], and ln DM(N; 1/S) [K]."""
     K = first.size - 1

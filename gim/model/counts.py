@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import entry, hot, rare
+from gim.jit import hot, rare, seldom
 from gim.limits import REWARD
 from gim.memory import COUNT, SAME, VISITS, Limit, Limits
 from gim.model.hash_table import FREE, find, misplaced, rehash
@@ -291,7 +291,7 @@ def compact(counts: Counts) -> Any:
     return sparse.csr_array(nonzeros(N, counts.n), shape=(S * A, S))
 
 
-@entry
+@seldom(lambda N, n: 2 * N.size)
 def nonzeros(N: Any, n: Any) -> Any:
     """Values, columns and row starts of the nonzero N [S, A, S] of pairs with n > 0."""
     S, A, K = N.shape

@@ -54,10 +54,14 @@ def project_simplex(
 @entry
 def _project(rows: Any) -> None:
     for n in range(rows.shape[0]):
-        row = rows[n]
-        if row.min() >= 0 and abs(row.sum() - 1) <= ROUNDING:
+        row, total, least, most = rows[n], 0.0, np.inf, -np.inf
+        for i in range(row.size):
+            total += row[i]
+            least, most = min(least, row[i]), max(most, row[i])
+        if least >= 0 and abs(total - 1) <= ROUNDING:
             continue
-        row -= row.max()  # changes nothing but the rounding of large numbers
+        for i in range(row.size):
+            row[i] -= most  # changes nothing but the rounding of large numbers
         tau, kept = -np.inf, row.size + 1
         while True:
             total, above = 0.0, 0

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy import linalg, sparse
 
 from gim.inference.candidates.lowrank import Dense, Sparse
-from gim.jit import entry
+from gim.jit import seldom
 from gim.model.counts import DENSE_LIMIT, nonzeros
 
 Floats = NDArray[np.float64]
@@ -184,7 +184,7 @@ def largest(symmetric: Floats) -> tuple[Floats, Floats]:
     return values[: -STARTS - 1 : -1], vectors[:, : -STARTS - 1 : -1]
 
 
-@entry
+@seldom(lambda starts, columns, values, n, S: values.size * S)
 def outer_sum(starts: Any, columns: Any, values: Any, n: Any, S: int) -> Any:
     """Sum over pairs of N N' / n [S, S], from the values that are not 0."""
     total, row = np.zeros((S, S)), np.zeros(S)

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.jit import entry, hot
+from gim.jit import hot, seldom
 from gim.sampling import gamma
 
 Floats = NDArray[np.float64]
@@ -67,7 +67,7 @@ class Rewards(NamedTuple):
     high: float
 
 
-@entry
+@seldom(lambda N, columns, starts, q, *_: 2 * (N.size + q.size))
 def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
     """first, next, n and q of `Rows` from two CSR tables with their columns in order."""
     most, size = N.size + q.size, 0
@@ -167,7 +167,11 @@ def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: floa
     return r[i] + discount * x
 
 
-@entry
+@seldom(
+    lambda rows, rewards, playable, end, policy, start, steps, *_: (
+        len(rows[6]) * (10 + steps) * (rows[1].size + playable.size)
+    )
+)
 def returns_in_models(
     rows: Any,
     rewards: Any,
@@ -229,14 +233,14 @@ def returns_in_models(
                     if chance > 0.0:
                         new[1, s] += chance * backed_up(r, p, t, first, i, v[1], discount)
                         new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2], discount)
-            v[:] = new
+            v, new = new, v
         for s in range(S):
             for k in range(3):
                 found[m, k] += start[s] * v[k, s]
     return found
 
 
-@entry
+@seldom(lambda rows, pairs, F, *_: len(rows[6]) * pairs.size * F.size)
 def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: Any) -> Any:
     """How far each pair is off in models that are drawn.
 

@@ -29,7 +29,7 @@ from scipy import sparse
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
 from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma
-from gim.jit import entry
+from gim.jit import entry, seldom
 from gim.model.counts import transitions
 
 Floats = NDArray[np.float64]
@@ -217,7 +217,7 @@ def parts_of(rows: sparse.csr_array) -> tuple[Floats, Ints, Ints]:
     return rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64)
 
 
-@entry
+@seldom(lambda N, *_: 10 * N.size)
 def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
     """ln DM(N; c/S) of every row."""
     found = np.zeros(starts.size - 1)

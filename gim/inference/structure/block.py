@@ -11,7 +11,7 @@ from gim.inference.structure.em import Posterior, Stack, fit, stacked
 from gim.inference.structure.explanations import Chain, Explained, Level, Move
 from gim.inference.structure.moves import landed, longer, start_of
 from gim.inference.structure.triples import Floats, Ints
-from gim.jit import entry
+from gim.jit import seldom
 
 THOROUGH, LITTLE = 100, 0.001  # iterations of the last fit, and nats that one must bring
 LONGEST = 256  # outcomes of a context that are kept, the likeliest
@@ -99,7 +99,9 @@ def counted(levels: list[Level], many: int, mass: Floats, n: Floats) -> Lists:
     return Lists(start, outcome[kept], mass[kept])
 
 
-@entry
+@seldom(
+    lambda start, outcome, mass, parent, n, kappa, before: 4 * (n.size * before.size + mass.size)
+)
 def back_off(
     start: Any, outcome: Any, mass: Any, parent: Any, n: Any, kappa: Any, before: Any
 ) -> Any:

@@ -19,7 +19,7 @@ import numpy as np
 
 from gim.inference.structure.explanations import Chain, Explained, Weights
 from gim.inference.structure.triples import Floats, Ints, summed
-from gim.jit import entry
+from gim.jit import seldom
 
 ITERATIONS = 50  # at the most
 ENOUGH = 0.05  # nats that an iteration must bring
@@ -102,7 +102,7 @@ def judge(
     )  # fmt: skip
 
 
-@entry
+@seldom(lambda first, begin, weight, visits, base, context, cell, *_: 4 * cell.size)
 def without_own(
     first: Any,
     begin: Any,
@@ -137,7 +137,7 @@ def without_own(
     return held, fresh
 
 
-@entry
+@seldom(lambda cell, *_: cell.size)
 def count(cell: Any, begin: Any, weight: Any, share: Any, cells: int) -> Any:
     """E_c(o) of all levels, [cells]."""
     mass = np.zeros(cells)

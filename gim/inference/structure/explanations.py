@@ -23,7 +23,7 @@ from gim.inference.structure.moves import (
     values_of,
 )
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
-from gim.jit import entry, rare
+from gim.jit import rare, seldom
 
 FOLDS, MANY_FOLDS, FEW_PAIRS = 4, 8, 100  # parts in which pairs are held out; more if few
 UNSEEN = 0.1  # observations that every outcome has before anything is seen
@@ -130,14 +130,15 @@ class Explained:
     def alike(self) -> Floats:
         """How much each observation looks like each of its explanations, [E].
 
-        What stays as it is does not look as if it went to a value: things persist.
+        What stays as it is does not look as if it were set, or went to a value: things persist.
         """
-        stays = self.target == self.start.own[self.slot]
-        found = np.where(stays, 0.0, 1.0)[self.of]
+        stays = (self.target == self.start.own[self.slot])[self.of]
+        found = np.where(stays, 0.0, 1.0)
         change = self.outcome < self.changes
-        i = self.of[change]
+        i, o = self.of[change], self.outcome[change]
         ends = self.start.base[self.slot[i]], self.values.codes[self.target[i]]
-        found[change] = looks(self.outcomes, self.outcome[change], *ends)
+        found[change] = looks(self.outcomes, o, *ends)
+        found[change] *= ~(stays[change] & self.outcomes.fixed[o].any(axis=1))
         return found
 
     def chances(self, without: int | None = None) -> Floats:
@@ -206,7 +207,7 @@ def leads(
     return reached
 
 
-@entry
+@seldom(lambda base, own, slot, target, add, *_: 4 * slot.size * add.size)
 def explain(
     base: Any,
     own: Any,

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim.inference.structure.triples import Floats, Ints, Mask, Triples, ranked
-from gim.jit import entry, hot
+from gim.jit import entry, hot, seldom
 
 STAY, CLIP, WRAP = 0, 1, 2
 HOME = 3  # and more: clipped, but one edge leads home; see `Home`
@@ -112,7 +112,7 @@ def land(
     return own
 
 
-@entry
+@seldom(lambda codes, sizes, table: codes.size + table.size)
 def hashed(codes: Any, sizes: Any, table: Any) -> None:
     """Fill the table of values by their codes, by linear probing."""
     for v in range(codes.shape[0]):
@@ -195,7 +195,7 @@ def longer(outcomes: Any, chances: Any, room: int) -> Any:
     return more, further
 
 
-@entry
+@seldom(lambda base, own, which, start, outcome, *_: 8 * which.size * outcome.size)
 def landed(
     base: Any,
     own: Any,

@@ -15,7 +15,7 @@ from gim.inference.structure.block import Block, Form
 from gim.inference.structure.folds import Folds
 from gim.inference.structure.moves import FREE, PRIME, longer
 from gim.inference.structure.triples import Ints, Triples
-from gim.jit import entry
+from gim.jit import seldom
 
 SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
@@ -94,7 +94,7 @@ class Product:
         return np.asarray(np.log2(np.clip(found, 1, 1 << (SUPPORTS - 1))), np.int64)
 
 
-@entry
+@seldom(lambda keys, table: keys.size + table.size)
 def by_key(keys: Any, table: Any) -> None:
     """Fill the table of states by their keys, by linear probing."""
     for s in range(keys.size):
@@ -104,7 +104,7 @@ def by_key(keys: Any, table: Any) -> None:
         table[place] = s
 
 
-@entry
+@seldom(lambda starts, value, chance, *_: 4 * len(starts) * value.size)
 def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, table: Any) -> Any:
     """Products of the blocks' distributions, as states: starts [P + 1], states, chances."""
     B, P = starts.shape[0], starts.shape[1] - 1

@@ -85,10 +85,6 @@ def contexts(data: Explained, found: Found) -> Found:
         singles = _leading({more: tried[more] for more in singles}, FINALISTS)
         finalists = sorted({*singles, *_leading(tried, FINALISTS)})
         offers = [extended(data, found, more) for more in finalists]
-        if with_action := [more for more in finalists if data.triples.k in more and more[1:]]:
-            # Where a place was not met with the action, what that does elsewhere speaks, not all.
-            before = extended(data, found, (data.triples.k,))
-            offers += [extended(data, before, more) for more in with_action]
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
@@ -98,7 +94,25 @@ def contexts(data: Explained, found: Found) -> Found:
         if best is found:
             break
         found = best
-    return found
+    return action_first(data, found)
+
+
+def action_first(data: Explained, found: Found) -> Found:
+    """The same with the action as the first level, where contexts look at it and that is no worse.
+
+    In a place that was never met it then does what it does elsewhere, not what all actions do.
+    Where it is known what pairs pay, that comes next.
+    """
+    action, pay = (data.triples.k,), data.triples.pay
+    levels = [(*features, *pay) for features in found.form.chain if data.triples.k in features]
+    wanted = tuple(dict.fromkeys([action, (*action, *pay), *(tuple(sorted({*f})) for f in levels)]))
+    if not levels or found.form.chain[1:] == wanted:
+        return found
+    offer = evaluated(data, found.form._replace(chain=((),)), found.shares)
+    for features in wanted:
+        finer = offer.form._replace(chain=(*offer.form.chain, features))
+        offer = evaluated(data, finer, offer.shares)
+    return found if found.beats(offer) else offer
 
 
 def relevant(data: Explained) -> list[int]:

@@ -205,6 +205,11 @@ class Triples:
         more += [("action", i) for i in range(1, of_action)]
         return first + more + [("pair", 0)] * (self._paid is not None)
 
+    @property
+    def pay(self) -> tuple[int, ...]:
+        """The feature that is what a pair pays, if there is one."""
+        return tuple(f for f, (kind, _) in enumerate(self._place) if kind == "pair")
+
     @cached_property
     def _paid(self) -> Ints | None:
         """The rank of what each pair pays, [S*A], if there are a few ranks."""
