@@ -81,7 +81,7 @@ def test_knowing_rewards_helps_where_they_are_hidden():
     """In a world with one treasure, who knows where it is goes there."""
     world = "gridworld:height=8,width=8,horizon=40,start=0"
     learned, known = (
-        np.mean(gim.run("analogist", world, 30, seeds=range(6), rewards=how).returns)
+        np.mean(gim.run("analogist", world, 12, seeds=range(4), rewards=how).returns)
         for how in ("learn", "known")
     )
     assert known > learned

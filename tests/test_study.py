@@ -215,7 +215,11 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(capsys, monkeypatch):
 
     monkeypatch.setattr(Store, "put", press)
     words = ["compare", "riverswim", "--agents", "random", "--runs", "9", "--episodes", "1000000"]
-    assert main([*words, "--out", "my results", "--workers", "2"]) == 130
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
+    try:
+        assert main([*words, "--out", "my results", "--workers", "2"]) == 130
+    finally:
+        signal.signal(signal.SIGINT, before)
     out, err = capsys.readouterr()
     assert out == ""
     assert re.search(r"stopped after \d of 9 trials; to go on: gim compare riverswim", err)

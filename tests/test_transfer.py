@@ -79,18 +79,18 @@ def test_what_is_carried_over_are_the_visits():
 
 
 def test_a_prior_may_be_a_run_or_a_file(tmp_path):
-    run = gim.run("analogist", SMALL, 20)
+    run = gim.run("analogist", SMALL, 10)
     run.model.save(tmp_path / "model.npz")
     run.save(tmp_path / "run.npz")
-    first = gim.run("analogist", LARGE, 3, prior=run.model).returns
+    first = gim.run("analogist", LARGE, 1, prior=run.model).returns
     for prior in (run, [run.model], tmp_path / "model.npz", str(tmp_path / "run.npz")):
-        assert (gim.run("analogist", LARGE, 3, prior=prior).returns == first).all()
+        assert (gim.run("analogist", LARGE, 1, prior=prior).returns == first).all()
 
 
 def test_a_run_with_models_of_other_worlds_goes_on_from_its_file(tmp_path):
-    models = [learned(SMALL, 20, 1), learned(SMALL, 20, 2)]
-    whole = gim.run("analogist", LARGE, 12, prior=models)
-    half = gim.run("analogist", LARGE, 12, prior=models, callback=lambda report: True)
+    models = [learned(SMALL, 10, 1), learned(SMALL, 10, 2)]
+    whole = gim.run("analogist", LARGE, 4, prior=models)
+    half = gim.run("analogist", LARGE, 4, prior=models, callback=lambda report: True)
     half.save(tmp_path / "half.npz")
     assert (gim.run(resume=tmp_path / "half.npz").returns == whole.returns).all()
 

@@ -87,9 +87,10 @@ def shared_along(
 ) -> Shared:
     """Shared errors along F [S, M], if predictions of the judges are worth n0 [K]."""
     x, spread, noise = judges.off(F)
-    unit, weight = F.std(axis=0) + 1e-300, judges.n / (judges.n + FULL)
+    spreads, weight = F.std(axis=0), judges.n / (judges.n + FULL)
+    unit = np.where(spreads > 0.0, spreads, 1.0)  # along equal values no error shows
     variance = spread / (n0[:, None] + 1.0) + noise / judges.n[:, None]
-    parts = np.ones_like(x), x / unit, weight[:, None] * variance / unit**2
+    parts = np.ones_like(x), x / unit, weight[:, None] * variance / unit / unit
     means = []
     for group in groups:
         total, X, v = (summed(group, judges.pairs, weight[:, None] * part) for part in parts)
