@@ -12,6 +12,7 @@ import gim
 from gim.agents import episodic
 from gim.agents.psrl import draw_csr
 from gim.jit import plain
+from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
 
 # -- posterior sampling in sparse rows
@@ -125,3 +126,15 @@ def test_small_worlds_know_no_pause(agent):
     assert episodic.pause(world.S, world.A, world.horizon) == 0
     assert episodic.pause(10_000, 4, 100) == 30
     assert gim.run(agent, world, 20, seed=1).finished
+
+
+def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
+    """Three copies would not do: counted, as data, completed, as distributions."""
+    mdp = gim.make("riverswim")
+    needed = 4 * 8 * mdp.S**2 * mdp.A
+    monkeypatch.setattr(dynamics, "available_memory", lambda: needed)
+    assert gim.run("gim", mdp, 2).steps == 2 * mdp.horizon
+    monkeypatch.setattr(dynamics, "available_memory", lambda: needed - 1)
+    with pytest.raises(ValueError, match="completing 6 matrices of 6 x 2 takes 0 GiB, more than"):
+        gim.run("gim", mdp, 2)
+    assert gim.run("gim:rho=1", mdp, 2).steps == 2 * mdp.horizon

@@ -18,7 +18,7 @@ from gim.inference.belief import believed_model, estimate, mean_rewards
 from gim.inference.prior import prior_of
 from gim.model.completion.base import completions
 from gim.model.counts import Known
-from gim.model.dynamics import complete
+from gim.model.dynamics import check_completion, complete
 from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 from gim.planners import Planner
@@ -86,6 +86,12 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
             worth=None,
             strict=task != "synthetic",  # with it the published figures come out, there without
         )
+
+    def start(self, task: Task, rng: np.random.Generator) -> Memory:
+        """Memory before the first step; a world too large to complete is refused before it."""
+        if self.rho < 1:
+            check_completion(task.S, task.A)
+        return super().start(task, rng)
 
     def knows_enough(self, known: Known) -> bool:
         """Line 15; `strict`: every row and column has rho/2 of its entries known, one at least."""

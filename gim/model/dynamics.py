@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.limits import available_memory
 from gim.model.completion.base import Completed, Completion
 from gim.model.counts import Counts, Known, dense, empirical
 from gim.model.learned import LearnedModel
 from gim.model.projection import project_simplex
 
 Floats = NDArray[np.float64]
+COPIES = 4  # of all matrices: counted, as data, completed, as distributions
 
 
 class CompletedDynamics(NamedTuple):
@@ -29,6 +31,16 @@ class CompletedDynamics(NamedTuple):
     completed: Completed  # what the method said of the transition matrices
     blind: NDArray[np.bool_]  # [S] states without a known action
     paid: NDArray[np.bool_]  # [S, A] whose rewards were data for the completion
+
+
+def check_completion(S: int, A: int) -> None:
+    """Refuse a world whose S matrices of S x A, completed, would not fit into memory."""
+    needed, memory = COPIES * 8 * S * S * A, available_memory()
+    if memory is not None and needed > memory:
+        raise ValueError(
+            f"completing {S:,} matrices of {S:,} x {A} takes {needed / 2**30:,.0f} GiB, more than "
+            "there is: with rho=1 nothing is completed; analogist and ucbvi keep what was seen only"
+        )
 
 
 def complete(
