@@ -12,7 +12,7 @@ export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
-	@echo "The first time about a minute, most of it to compile; then a page: results/demo/report.html"
+	@echo "The first time about 100 seconds, most of it to compile; then a page: results/demo/report.html"
 	$(BIN)/gim reproduce demo --scale paper --out results/demo
 
 # The site: build/docs/html. Every example is run, every warning is an error.

@@ -6,7 +6,7 @@
     gim reproduce analogy --scale quick
     gim reproduce variables --scale quick
 
-`demo` shows in a minute what all this is for. Artefacts are fig1 to fig14 and table1 to table3,
+`demo` shows what all this is for. Artefacts are fig1 to fig14 and table1 to table3,
 `paper` for all of these, and `all` with the studies of claims that no figure shows (samples,
 readings, rho_beta, walks, ...). `analogy` is the study of what goes beyond the paper, `variables`
 that of worlds made of variables, `logs` that of policies learned from logs; their parts have names

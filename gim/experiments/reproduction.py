@@ -27,7 +27,7 @@ from gim.files import replacing
 
 MANIFEST = "reproduction.json"
 TITLES = {  # of a report, by group; the first that has one of its experiments counts
-    "demo": "Learning by analogy, in a minute",
+    "demo": "Learning by analogy",
     "all": "Reproduction of the paper's experiments",
     "analogy": "Analogy, put to the test",
 }

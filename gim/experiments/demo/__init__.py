@@ -1,4 +1,4 @@
-"""What all this is for, in a minute: `gim reproduce demo`, or `make demo`. One file a section."""
+"""What all this is for: `gim reproduce demo`, or `make demo`. One file a section."""
 
 from gim.experiments.experiment import import_files
 

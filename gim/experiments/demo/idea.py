@@ -21,7 +21,7 @@ class DemoIdea(Demo):
         "up moves one row up wherever one is. The Analogist infers what actions do from the pairs "
         "it has met, tests that on pairs held out, and plans with the result, also where it has "
         "never been. So a few episodes take it where learners that treat every pair as new need "
-        "hundreds or thousands."
+        "many more."
     )
 
     def analyse(self, results: ResultsByCell) -> Artefact:
