@@ -48,7 +48,7 @@ class Block:
         self.first: Ints = np.cumsum([0] + [len(level.keys) for level in self.levels])
         self.stack: Stack = stacked(data, form.chain, form.most, without)
         kappa = np.array(form.kappa)
-        self.posterior: Posterior = fit(data, self.stack, kappa, None, THOROUGH, LITTLE)
+        self.posterior: Posterior = fit(data, self.stack, kappa, THOROUGH, LITTLE)
         self.kappa: Floats = np.repeat(kappa, np.diff(self.first))  # [contexts]
         self.parent: Ints = np.full(self.first[-1], -1)  # [contexts] one level up
         self.parent[self.stack.context[:, 1:]] = self.stack.context[:, :-1]

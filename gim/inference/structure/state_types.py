@@ -16,9 +16,10 @@ from scipy import sparse
 
 from gim.inference.structure.block import Block, Form, Lists, back_off, counted
 from gim.inference.structure.blocks import SEARCHED
-from gim.inference.structure.em import ENOUGH, PER_VISIT, fit, judge, stacked
-from gim.inference.structure.explanations import Explained, Move, Weights
+from gim.inference.structure.em import ENOUGH, PER_VISIT, chances, fit, stacked
+from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.folds import Folds
+from gim.inference.structure.observations import Weights
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import entry
@@ -163,10 +164,8 @@ class Data(NamedTuple):
 
 def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
     """Fit outcomes by action alone, without a fold."""
-    stack = stacked(data, form.chain, form.most, without)
-    posterior = fit(data, stack, np.array(form.kappa))
-    kappa = np.array(form.kappa)
-    held, fresh = judge(data, stack, kappa, kappa[-1:], *posterior)
+    stack, kappa = stacked(data, form.chain, form.most, without), np.array(form.kappa)
+    posterior = fit(data, stack, kappa)
     level = data.level((data.triples.k,))
     states, first = np.unique(data.pairs // data.triples.A, return_index=True)
     return Data(
@@ -176,7 +175,7 @@ def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
         np.append(first, len(data.pairs)),
         level.context,
         level.cell,
-        fresh * held[0, data.of],
+        chances(data, stack, kappa, posterior),
     )
 
 
