@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gim.inference.structure.block import Block, Form, back_off
-from gim.inference.structure.em import chances, em, fit, held_out, stacked
+from gim.inference.structure.em import Stack, chances, em, fit, held_out
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
@@ -56,7 +56,7 @@ def test_em_agrees_with_dictionaries(name, without):
     triples, move = CASES[name]
     data, (chain, kappa) = Explained(triples, move), chain_of(triples)
     slow = naive.EM(data, chain, kappa, most=5.0, without=without)
-    stack = stacked(data, chain, 5.0, without)
+    stack = Stack(data, chain, 5.0, without)
     for steps in range(3):
         found = fit(data, stack, np.array(kappa), steps)
         assert np.allclose(found.share, np.concatenate(slow.share), **TIGHT)
@@ -68,7 +68,7 @@ def test_em_agrees_with_dictionaries(name, without):
 def test_folds_are_judged_by_fits_without_them(name):
     triples, move = CASES[name]
     data, (chain, kappa) = Explained(triples, move), chain_of(triples)
-    stack, last = stacked(data, chain, 5.0), np.array([1.0, 30.0])
+    stack, last = Stack(data, chain, 5.0), np.array([1.0, 30.0])
     for steps in (0, 2):
         held, shares = held_out(data, stack, np.array(kappa), last, None, steps)
         for fold in range(data.folds):
@@ -87,7 +87,7 @@ def test_folds_are_judged_by_fits_without_them(name):
 def test_em_goes_on_from_shares_and_folds_may_be_few():
     triples, move = CASES["taxi"]
     data, (chain, kappa) = Explained(triples, move), chain_of(triples)
-    given = data, stacked(data, chain, 5.0), np.array(kappa), np.array([1.0])
+    given = data, Stack(data, chain, 5.0), np.array(kappa), np.array([1.0])
     held, shares = held_out(*given, None, 2)
     again = held_out(*given, held_out(*given, None, 1)[1], 1)
     here = data.fold[data.slot] == 0
@@ -101,9 +101,9 @@ def test_em_goes_on_from_shares_and_folds_may_be_few():
 def test_em_is_the_same_bits_in_plain_python():
     triples, move = CASES["grid"]
     data = Explained(triples, move)
-    stack, kappa = stacked(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
+    stack, kappa = Stack(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
     seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
-    sizes, last = (len(stack.n), stack.cells), np.array([0.3, 30.0])
+    sizes, last = (stack.contexts, stack.cells), np.array([0.3, 30.0])
     given = np.arange(data.folds), data.fold, seen, sizes, data.bases, data.bases
     for found, slow in zip(
         em(*given, kappa, last, 5, 0.05), plain(em)(*given, kappa, last, 5, 0.05), strict=True

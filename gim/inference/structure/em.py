@@ -14,6 +14,8 @@ talk itself into an explanation. Pairs that count for nothing are thereby judged
 from __future__ import annotations
 
 import math
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -36,30 +38,37 @@ class Posterior(NamedTuple):
     mass: Floats  # [cells] E_c(o)
 
 
-class Stack(NamedTuple):
-    """The levels of a chain of contexts, numbered through, and what counts count there."""
+class Stack:
+    """The levels of a chain of contexts, numbered through, and what counts count there.
 
-    context: Ints  # [P, L]
-    cell: Ints  # [E, L]
-    n: Floats  # [contexts] visits
-    cells: int
-    weights: Weights
-    base: Floats  # [E] chance of each explanation before anything is known of contexts
-
-
-def stacked(data: Explained, chain: Chain, most: float, without: int | None = None) -> Stack:
-    """The levels of a chain one after the other; no pair counts for more than `most` visits.
-
-    Pairs of the fold `without` do not count.
+    Args:
+        data: what was counted.
+        chain: features of the contexts of each level.
+        most: visits that a pair counts for at the most.
+        without: a fold whose pairs do not count.
     """
-    levels, weights = [data.level(features) for features in chain], data.weights(most, without)
-    contexts = np.cumsum([0] + [len(level.keys) for level in levels])
-    cells = np.cumsum([0] + [len(level.cells) for level in levels])
-    context = np.column_stack([level.context for level in levels]) + contexts[:-1]
-    cell = np.column_stack([level.cell for level in levels]) + cells[:-1]
-    n = [np.bincount(level.context, weights.visits, len(level.keys)) for level in levels]
-    base = data.chances(without)[data.outcome]
-    return Stack(context, cell, np.concatenate(n), int(cells[-1]), weights, base)
+
+    def __init__(
+        self, data: Explained, chain: Chain, most: float, without: int | None = None
+    ) -> None:
+        self.data, self.without = data, without
+        self.weights: Weights = data.weights(most, without)
+        levels = [data.level(features) for features in chain]
+        *contexts, self.contexts = accumulate((len(level.keys) for level in levels), initial=0)
+        *cells, self.cells = accumulate((len(level.cells) for level in levels), initial=0)
+        self.context: Ints = np.column_stack([level.context for level in levels]) + contexts
+        self.cell: Ints = np.column_stack([level.cell for level in levels]) + cells  # [E, L]
+
+    @cached_property
+    def n(self) -> Floats:
+        """Visits of each context, [contexts]."""
+        visits = np.repeat(self.weights.visits, self.context.shape[1])
+        return np.bincount(self.context.ravel(), visits, self.contexts).astype(np.float64)
+
+    @cached_property
+    def base(self) -> Floats:
+        """Chance of each explanation before anything is known of contexts, [E]."""
+        return self.data.chances(self.without)[self.data.outcome]
 
 
 def fit(
@@ -118,7 +127,7 @@ def _run(
     latent = len(data.of) > len(data.slot)  # else each observation has one explanation
     seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
     given = base, start, kappa, last, iterations * latent, enough
-    return em(out, data.fold, seen, (len(stack.n), stack.cells), *given)
+    return em(out, data.fold, seen, (stack.contexts, stack.cells), *given)
 
 
 def chances(data: Explained, stack: Stack, kappa: Floats, found: Posterior) -> Floats:

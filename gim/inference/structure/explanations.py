@@ -18,6 +18,7 @@ from gim.inference.structure.moves import (
     land,
     looks,
     outcomes_of,
+    resized,
     start_of,
 )
 from gim.inference.structure.observations import Observations
@@ -196,7 +197,7 @@ def leads(
     return reached
 
 
-@seldom(lambda base, own, slot, target, add, *_: 4 * slot.size * add.size)
+@seldom(lambda base, own, slot, target, add, *_: 2 * slot.size * add.size)
 def explain(
     base: Any,
     own: Any,
@@ -210,21 +211,17 @@ def explain(
     table: Any,
 ) -> Any:
     """Begins [I + 1] of the explanations of each observation, and their outcomes [E]."""
-    changes = add.shape[0]
-    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(0, np.int64)
-    for filled in range(2):  # count, then fill
-        E = 0
-        for i in range(slot.size):
-            p, v = slot[i], target[i]
-            for o in range(changes):
-                if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
-                    if filled:
-                        outcome[E] = o
-                    E += 1
-            if filled:
-                outcome[E] = changes + v
-            E += 1
-            begin[i + 1] = E
-        if not filled:
-            outcome = np.empty(E, np.int64)
-    return begin, outcome
+    changes, E = add.shape[0], 0
+    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(8 * slot.size + changes, np.int64)
+    for i in range(slot.size):
+        p, v = slot[i], target[i]
+        if E + changes >= outcome.size:
+            outcome = resized(outcome, 2 * outcome.size + changes)
+        for o in range(changes):
+            if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
+                outcome[E] = o
+                E += 1
+        outcome[E] = changes + v
+        E += 1
+        begin[i + 1] = E
+    return begin, resized(outcome, E)

@@ -18,7 +18,7 @@ import numpy as np
 
 from gim.inference.structure.amounts import amounts_of, home_of
 from gim.inference.structure.block import Form
-from gim.inference.structure.em import ITERATIONS, held_out, stacked
+from gim.inference.structure.em import ITERATIONS, Stack, held_out
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import HOME, SIDES
 from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
@@ -173,7 +173,7 @@ def _chances(
 ) -> tuple[Floats, Floats]:
     """Chances of observations without their fold, [KAPPAS, I], by the last shrinkage; shares."""
     kappa = np.array([*form.kappa[: len(form.chain) - 1], 1.0])
-    stack = stacked(data, form.chain, form.most)
+    stack = Stack(data, form.chain, form.most)
     return held_out(data, stack, kappa, KAPPAS, shares, iterations, folds)
 
 
@@ -234,9 +234,11 @@ def _found(
             data = data.under(data.move._replace(shifts=shifts))
             offers.append((data, placed(data)))
     if offers:
-        offer = refined(triples, max(offers, key=lambda each: each[1].score))
+        offer = max(offers, key=lambda each: each[1].score)
         plain = max(best[1], placed(best[0]), key=_score)
-        best = offer if offer[1].beats(plain) else best
+        if offer[1].score > plain.score:  # what is behind as found is not caught up by refining
+            offer = refined(triples, offer)
+            best = offer if offer[1].beats(plain) else best
     return best
 
 

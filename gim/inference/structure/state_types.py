@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gim.inference.structure.block import Block, Form, Lists, back_off, counted
 from gim.inference.structure.blocks import SEARCHED
-from gim.inference.structure.em import ENOUGH, PER_VISIT, chances, fit, stacked
+from gim.inference.structure.em import ENOUGH, PER_VISIT, Stack, chances, fit
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.folds import Folds
 from gim.inference.structure.observations import Weights
@@ -164,7 +164,7 @@ class Data(NamedTuple):
 
 def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
     """Fit outcomes by action alone, without a fold."""
-    stack, kappa = stacked(data, form.chain, form.most, without), np.array(form.kappa)
+    stack, kappa = Stack(data, form.chain, form.most, without), np.array(form.kappa)
     posterior = fit(data, stack, kappa)
     level = data.level((data.triples.k,))
     states, first = np.unique(data.pairs // data.triples.A, return_index=True)
