@@ -34,6 +34,7 @@ LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
 CERTAIN = 0.6  # share of changes that are as found, from which nothing is refined
+CLOSE = 0.05  # part of the log-likelihood by which what is refined may be behind at first
 ROUNDS = 6  # of refining
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
@@ -236,7 +237,7 @@ def _found(
     if offers:
         offer = max(offers, key=lambda each: each[1].score)
         plain = max(best[1], placed(best[0]), key=_score)
-        if offer[1].score > plain.score:  # what is behind as found is not caught up by refining
+        if offer[1].score > (1 + CLOSE) * plain.score:  # else refining does not catch up
             offer = refined(triples, offer)
             best = offer if offer[1].beats(plain) else best
     return best
