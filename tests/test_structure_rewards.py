@@ -129,7 +129,20 @@ def test_least_absolute_deviations_ignore_exceptions():
     b = np.array([2.0, -0.5, 3.0, 0.0])
     y = X @ b
     y[:25] += rng.normal(0, 10, 25)
-    assert np.allclose(least_absolute(X, y, np.ones(80)), b, atol=1e-6)
+    assert np.allclose(least_absolute(X, y, np.ones((1, 80))), b, atol=1e-6)
+
+
+def test_planes_that_leave_out_a_part_are_those_of_the_rest():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([np.ones(60), rng.integers(0, 9, (60, 3))]).astype(np.float64)
+    y, weight = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=60), rng.uniform(0.5, 2.0, 60)
+    out = np.arange(60) % 3 == np.arange(3)[:, None]
+    y[out[2]] = 4.0  # the third plane is left with what varies, a fourth with nothing that does
+    found = least_absolute(X, y, weight * np.vstack([~out, out[2]]))
+    for each, left in zip(found, [*~out, out[2]], strict=True):
+        assert np.allclose(each, least_absolute(X[left], y[left], weight[None, left])[0])
+    assert found[3].tolist() == [4.0, 0.0, 0.0, 0.0]
+    assert least_absolute(X, y, np.zeros((1, 60))).tolist() == [[0.0] * 4]
 
 
 def test_the_value_of_a_key_is_that_of_most_or_the_mean():

@@ -93,14 +93,12 @@ class Exam:
         form = shape.slopes, shape.shifts
         if form not in self._linear:
             value = np.tile(self.seen.mean, (FOLDS, 1))
-            rank = np.full(value.shape, -1)
-            X = None if shape.slopes is None else self.design(shape)
-            for fold in range(FOLDS):
-                kept = self.fold != fold
-                if X is not None:
-                    y, weight = self.seen.mean[kept], self.seen.weight[kept]
-                    value[fold] -= X @ least_absolute(X[kept], y, weight)
-                rank[fold, kept] = equal(value[fold, kept], EXACT * self.spread)
+            kept, rank = self.fold != np.arange(FOLDS)[:, None], np.full(value.shape, -1)
+            if shape.slopes is not None:
+                X = self.design(shape)
+                value -= least_absolute(X, self.seen.mean, self.seen.weight * kept) @ X.T
+            for fold, mine in enumerate(kept):
+                rank[fold, mine] = equal(value[fold, mine], EXACT * self.spread)
             self._linear[form] = Residuals(value, rank)
         return self._linear[form]
 
