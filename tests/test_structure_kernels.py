@@ -8,9 +8,10 @@ import pytest
 from gim.inference.structure.block import Block, Form, back_off
 from gim.inference.structure.em import Stack, chances, em, fit, held_out
 from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.mixture import settle
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
-from gim.inference.structure.state_types import KAPPA, by_action, prepared, step
+from gim.inference.structure.state_types import KAPPA, by_action, prepared
 from gim.jit import plain
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
@@ -210,12 +211,19 @@ def test_types_agree_with_lists():
     cells, actions = prior.cell.max() + 1, prior.context.max() + 1
     mass, share = rng.random((2, cells)), np.array([0.3, 0.7])
     n = rng.random((2, actions)) * 9
-    found = step(
+    seen = (
         prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
-        prior.chance, mass, n, np.log(share), KAPPA,
+        prior.chance,
     )  # fmt: skip
-    for one, slow in zip(found, naive.type_step(prior, mass, n, share, KAPPA), strict=True):
-        assert np.allclose(one, slow, **TIGHT)
+    for way in (settle, plain(settle)):
+        *counts, after, gamma, held = way(seen, mass, n, share, KAPPA, 1, 0.05)
+        expected = naive.type_step(prior, mass, n, share, KAPPA)
+        for one, slow in zip((gamma, held, *counts), expected, strict=True):
+            assert np.allclose(one, slow, **TIGHT)
+        assert np.allclose(after, (gamma.sum(axis=0) + 1) / (len(gamma) + 2), **TIGHT)
+    twice = settle(seen, *settle(seen, mass, n, share, KAPPA, 1, 0.05)[:3], KAPPA, 1, 0.05)
+    for one, other in zip(twice, settle(seen, mass, n, share, KAPPA, 2, 0.05), strict=True):
+        assert np.allclose(one, other, **TIGHT)
 
 
 def test_long_rows_keep_the_likeliest():
