@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from gim.jit import entry
+from gim.jit import seldom
 
 ROUNDING = 1e-12  # how far from 1 the sum of a distribution may be
 
@@ -51,7 +51,7 @@ def project_simplex(
     return projected
 
 
-@entry
+@seldom(lambda rows: 4 * rows.size)
 def _project(rows: Any) -> None:
     for n in range(rows.shape[0]):
         row, total, least, most = rows[n], 0.0, np.inf, -np.inf
