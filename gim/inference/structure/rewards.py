@@ -91,7 +91,7 @@ class Rewards:
         form, seen = (self.triples, self.shape.slopes, self.shape.shifts), len(self.seen.mean)
         both = np.append(self.seen.pair, pair), np.append(self.seen.t, t)
         X = design(*form, *both, seen)
-        plane = X @ least_absolute(X[:seen], self.seen.mean, self.seen.weight)
+        plane = X @ least_absolute(X[:seen], self.seen.mean, self.seen.weight[None])[0]
         return plane[seen:], self.seen.mean - plane[:seen]
 
 
