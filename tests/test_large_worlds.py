@@ -135,7 +135,7 @@ def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
     """
     mdp = gim.make("riverswim")
     ways = {
-        "": (6, "smaller m"),
+        "m=3": (6, "smaller m"),
         "m=2": (4, "smaller m"),
         "m=2,completion=tucker": (6, "als works"),
     }
