@@ -56,7 +56,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind
-from gim.agents.episodic import Episodic, Memory
+from gim.agents.episodic import Episodic, Memory, pause
 from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
 from gim.inference.base import inferences
 from gim.inference.belief import Belief
@@ -68,6 +68,7 @@ from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
 OPEN = 0.5  # squared error of a prediction, above which it is none
+WORK = 1 << 21  # backups of successors, of plans inside an episode, that one step may cost
 LITTLE = 0.1  # of the bonus, as a rule
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
@@ -228,6 +229,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Backward induction with the bonus, drawn anew, and one test."""
         task, belief = mind.task, memory.belief
         rows = rows_of(seen.N, task.S, task.A)
+        successors = rows[0].size if isinstance(rows, tuple) else np.count_nonzero(rows)
+        memory.pause[0] = max(pause(task.S, task.A, task.H), successors * task.H // WORK)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
