@@ -207,8 +207,10 @@ def test_a_pair_that_led_to_the_better_state_is_no_exception():
 # -- the guaranteed kind
 
 
-def test_interval_iteration_agrees_with_loops():
+@pytest.mark.parametrize("least", [0.0, -0.7])
+def test_interval_iteration_agrees_with_loops(least):
     mdp = gim.make("shared_factors", S=6, A=3, seed=4, horizon=5)
+    mdp = mdp.with_(rewards=mdp.rewards + least)
     counts, N, _ = sampled(mdp, 300, 1)
     counts.n[0, 0] = counts.n[1, 1] = 0
     N[0, 0] = N[1, 1] = 0

@@ -10,9 +10,13 @@ from scipy import sparse
 from scipy.special import gammaln
 
 from gim.inference.structure import Names, Triples, exceptions, rules
+from gim.inference.structure.block import Block, Form
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import N0, RARE, at_triples
+from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.moves import CLIP, STAY, WRAP
 from gim.inference.structure.state_types import by_types
+from gim.inference.structure.words import EDGES, _edges
 from tests.structured_worlds import World, grid, inventory, machines, queues
 
 GRID = Names(("row", "col"), ("north", "south", "west", "east"))
@@ -33,6 +37,23 @@ def test_a_grid_is_told_as_people_would():
     assert rule.edges == ("blocked moves stay",)  # not that they end at the edge, which is the same
     assert rule.exceptions == ()
     assert rule.explained == 1
+
+
+@pytest.mark.parametrize(
+    ("beyond", "told"),
+    [(lambda x: min(max(x, 0), 5), [EDGES[STAY]]), (lambda x: x % 6, [EDGES[CLIP], EDGES[WRAP]])],
+)
+def test_what_happens_at_an_edge_is_told_once(beyond, told):
+    """A step that is stopped has stayed; round the edge may also be five to where the world ends.
+
+    Each way to explain what was seen counts alike here.
+    """
+    world = World(
+        [(x,) for x in range(6)], 2, lambda x, a: [((beyond(x[0] + 2 * a - 1),), 1.0, 0.0)]
+    )
+    data = Explained(world.sampled(2), Move((0,)))
+    block = Block(data, Form(data.move, ((),), (1.0,)))
+    assert _edges(block, np.ones(len(data.outcome))) == told
 
 
 def test_walls_are_listed():

@@ -219,6 +219,21 @@ def test_values_of_mormax_fall_only():
     assert renewed >= 1  # a pair has learned anew
 
 
+def test_tables_of_guesses_stand_side_by_side():
+    """Three variables of 2, 3 and 4 values: one depends on two, one on one, one on none."""
+    states = [(x, y, z) for x in range(2) for y in range(3) for z in range(4)]
+    P = np.eye(24)[:, None]
+    task = task_of(gim.TabularMDP(P, np.zeros((24, 1)), horizon=2, variables=np.array(states)))
+    guesses = [Guess(0, 0, (0, 1)), Guess(0, 1, (2,)), Guess(0, 2, ())]
+    f = new_factors(task, guesses, 3, (1, 0.1, 1), 1.0)
+    contexts, cells = [6, 4, 1], [6 * 2, 4 * 3, 1 * 4]
+    assert f.place.tolist() == [0, 6, 10]
+    assert f.cell.tolist() == [0, 12, 24]
+    assert (f.n.size, f.table.size) == (sum(contexts), sum(cells))
+    assert f.state.tolist() == list(range(24))
+    assert (f.x @ f.radix).tolist() == list(range(24))
+
+
 def ring(S=4):
     """Action 0 goes on, action 1 stays; every pair pays another sum; state S is never entered."""
     P = np.zeros((S + 1, 2, S + 1))

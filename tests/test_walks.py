@@ -279,7 +279,7 @@ def test_a_step_looks_at_as_many_transitions_in_a_world_of_any_size():
         assert run.memory.known.rho_known.sum() > 0.2 * mdp.S
         work[side] = run.memory.walk.ways.work[0] / run.steps
     assert work[80] < 1.5 * max(work[5], work[15])
-    assert 0.5 < work[80] < 10
+    assert work[80] < 10
 
 
 def test_closing_a_state_costs_what_led_to_it():
