@@ -215,7 +215,32 @@ def test_keys_tell_apart_what_their_features_do():
         assert (key[i] == key[j]) == same
 
 
+def test_what_was_held_out_is_as_likely_as_a_mixture_says():
+    """Most rewards are near what a rule says, some anywhere within the spread: the best of both."""
+    exam = Exam(grid(4, 4).sampled(3, noise=0.2), seen_of(grid(4, 4).sampled(3, noise=0.2)))
+    error = exam.spread * np.random.default_rng(1).standard_t(2, len(exam.seen.mean))
+    logs = exam._likelihood(error)
+    squares = (error**2 + exam.seen.square) / exam.spread**2
+    slow = {}
+    for wide, odd in itertools.product(SIGMAS.tolist(), EPSILONS.tolist()):
+        near = np.exp(-0.5 * np.minimum(squares / wide**2, 1400.0)) / wide
+        slow[wide, odd] = np.log((1 - odd) * near + odd * np.exp(-0.5 * squares))
+    best = max(slow, key=lambda key: slow[key] @ exam.seen.weight)
+    assert np.allclose(logs, slow[best] * exam.seen.weight)
+
+
 # ---------------------------------------------------------------------------- ends
+
+
+def test_ends_held_out_by_hand():
+    """Of three states that were entered the last ends; each is judged by the two others."""
+    starts, counts = [0, 1, 2, 2], np.ones(2)
+    ends = Ends(
+        Triples(starts, [1, 2], counts, np.ones((3, 1)), np.arange(3), terminal=[0, 0, 1]),
+        chain=((),),
+    )
+    goes_on, over = 1 - (1 + 0.5 / 3) / 3, (0.5 / 3) / 3
+    assert np.allclose(np.exp(ends._logs(ends.chain)), [goes_on, goes_on, over])
 
 
 def test_holes_in_the_ice_cannot_be_told():
