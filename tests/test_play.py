@@ -118,3 +118,21 @@ def test_priors_that_do_not_fit_are_said(river, tmp_path):
     gim.learn(log).model.save(tmp_path / "m.npz")
     run = gim.run("ucbvi", mdp, episodes=2, prior=str(tmp_path / "m.npz"))
     assert run.model.visits.sum() == 3000 + run.steps
+
+
+def test_a_policy_of_another_world_is_said_to_be_one(tmp_path, capsys):
+    gim.Policy([0, 1], states=["wet", "dry"], actions=["left", "right"]).to_json(
+        tmp_path / "p.json"
+    )
+    assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
+    said = (
+        "this policy is for another world: its states are wet, dry (2 in all), the world's 0, 1, 2"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "orders.csv").write_text("s,a,r,s2\n0,0,1,0\n")
+    assert main(["train", "orders.csv"]) == 2
+    assert "orders.csv is a log, not a world" in capsys.readouterr().err

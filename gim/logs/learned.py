@@ -245,8 +245,8 @@ class Learned:
         gain = self.against()
         lines = [
             f"value        {_written(self.value)}",
-            f"better       {_written(gain)} than the baseline",
-            f"never tried  {self.unseen} recommended pairs, by analogy with others",
+            f"better       {_written(gain)} than the baseline (who acted, unless given)",
+            f"never tried  {self.unseen} pairs that the policy plays, by analogy with others",
             f"check        {self.agreement}",
         ]
         if certifiable(self):
