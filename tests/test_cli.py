@@ -533,7 +533,7 @@ def test_a_module_is_imported_where_a_person_says_so(shows, monkeypatch):
         world_of("my_walks:my/Walk-v0")
     assert "my_walks" not in sys.modules
     out = shows("train", "my_walks:my/Walk-v0", "--episodes", "30")
-    assert "q_learning" in out
+    assert "analogist" in out
     run = gim.run("q_learning", "my_walks:my/Walk-v0:size=5", episodes=200)
     assert (run.task.S, run.task.H) == (25, 6)
     assert run.returns[-50:].mean() > 5
