@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -89,6 +90,32 @@ def test_a_policy_is_played_in_an_environment(tmp_path, capsys):
     lake.save(tmp_path / "lake.npz")
     assert main(["play", str(tmp_path / "lake.npz"), "FrozenLake-v1", "--episodes", "5"]) == 0
     assert "episodes  5" in capsys.readouterr().out
+
+
+class Orders(gymnasium.Env):
+    """Pays what is ordered; takes arrays, as a space of arrays promises."""
+
+    observation_space = gymnasium.spaces.MultiDiscrete([2, 2])
+    action_space = gymnasium.spaces.MultiDiscrete([3, 3])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.int64), {}
+
+    def step(self, order):
+        return np.minimum(order, 1), float(order.sum()), False, False, {}
+
+
+def test_an_environment_gets_its_actions_as_arrays(tmp_path, capsys):
+    gymnasium.register("Orders-v0", Orders, max_episode_steps=4)
+    try:
+        env = gymnasium.make("Orders-v0")
+        run = gim.run("q_learning", env, 3, seed=0)
+        run.best_policy().save(tmp_path / "orders.npz")
+        assert main(["play", str(tmp_path / "orders.npz"), "Orders-v0", "--episodes", "5"]) == 0
+        assert "episodes  5" in capsys.readouterr().out
+    finally:
+        del gymnasium.registry["Orders-v0"]
 
 
 def test_a_policy_that_does_not_fit_is_one_line(river, tmp_path, capsys):

@@ -21,6 +21,7 @@ from gim.loading import load
 from gim.mdp import TabularMDP
 from gim.names import Names
 from gim.policy import Policy
+from gim.spaces import numbering_of
 from gim.worlds import world_of
 
 Act = Callable[[Any, int], Any]
@@ -59,16 +60,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def in_world(policy: Policy, world: Any) -> Act:
-    """The action of a policy in a state of the world, at a step, both by the world's names."""
+    """The action of a policy in a state of the world, at a step, both as the world has them."""
     states, actions = names_of(world)
     _check_names(policy, states, actions)
     is_table, last = isinstance(world, TabularMDP), (policy.horizon or 1) - 1
     rng = np.random.default_rng(0)
+    space = None if is_table else numbering_of("action space", world.action_space)
 
     def act(state: Any, step: int) -> Any:
         name = states[state] if is_table else state
-        played = policy(name, min(step, last), rng)
-        return actions.find(played) if is_table else played
+        played = actions.find(policy(name, min(step, last), rng))
+        return played if space is None else space.decode(played)  # an array, not a tuple
 
     return act
 

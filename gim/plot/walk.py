@@ -16,6 +16,7 @@ from gim.plot.look import MAP, figure, looks, name_of
 from gim.run import prepare
 from gim.runs import Run
 
+MOST_NAMED = 6  # actions whose names fit below a table
 SHADES = 0.9  # the darkest shade of a pair that was met, but not often enough to be known
 
 
@@ -33,9 +34,10 @@ def walk(
 ) -> Any:
     """Known-ness, completion and error growing while an agent walks, as a GIF.
 
-    Each frame has three tables of states (down) and actions (across): how well each pair is known;
-    p(s|.,.), the transitions to one state as the agent has learned and completed them by then; and
-    how far they are off. Frames lie closer together at the start, where more happens.
+    Each frame has three tables of states (down) and actions (across): which pairs are known (or, by
+    an agent that keeps no mask of them, were met); p(s|.,.), the transitions to one state as the
+    agent has learned and completed them by then; and how far they are off. Frames lie closer
+    together at the start, where more happens.
 
     Args:
         agent: one with a model, such as ``gim.Analogist()`` or ``gim.GIM(m=5)``.
@@ -66,18 +68,20 @@ def walk(
         axis.imshow(np.zeros_like(true), cmap=MAP, vmin=0, vmax=1, aspect="auto")
         for axis in axes[0]
     ]
-    for axis, picture in zip(axes[0], pictures, strict=True):
-        axis.set(xlabel="action", xticks=[], yticks=[])
-        made.colorbar(picture, ax=axis, shrink=0.8)
+    named = range(mdp.A) if mdp.A <= MOST_NAMED else []
+    for axis in axes[0]:
+        axis.set_xticks(named, [str(mdp.action_label(a)) for a in named], fontsize=7)
+        axis.set(xlabel="action", yticks=[])
+    made.colorbar(pictures[2], ax=axes[0, 2], shrink=0.8, label="probability")
     axes[0, 0].set_ylabel("state")
-    shots = []
+    shots, what = [], "known" if hasattr(run.memory, "known") else "met"
     for stop in _stops(episodes * mdp.horizon, frames):
         run.pause_at(stop)
         known, learned = _known(run), _learned(run, s)
         error = np.abs(learned - true)
         for picture, shown in zip(pictures, (known, learned, error), strict=True):
             picture.set_data(shown)
-        axes[0, 0].set_title(f"known: {(known >= 1).mean():.0%}")
+        axes[0, 0].set_title(f"{what}: {(known >= 1).mean():.0%}")
         axes[0, 1].set_title(f"learned p({mdp.state_label(s)} | s, a)")
         axes[0, 2].set_title(f"error: {error.mean():.3f}")
         made.suptitle(f"{name_of(mdp)}, {run.agent}: step {run.steps:,}", fontsize=9)
@@ -120,10 +124,10 @@ def _pixels(made: Any) -> Any:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
-    canvas = FigureCanvasAgg(made)
+    canvas: Any = FigureCanvasAgg(made)  # its methods have no types
     canvas.draw()
     drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    return drawn.quantize(64)
+    return drawn.quantize(32)
 
 
 def _save(shots: list[Any], path: Path, seconds: float) -> None:
