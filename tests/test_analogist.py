@@ -13,6 +13,7 @@ from gim.agents.analogist import (
     act,
     hopeful_csr,
     hopeful_dense,
+    missing,
     multiplier,
     reward_noise,
     unknowns,
@@ -205,3 +206,32 @@ def test_taxi_with_rewards_known_is_solved_in_a_few_hundred_steps():
     probes = mdp.info["probes"]
     value = np.atleast_2d(mdp.value(np.asarray(run.best_policy())))[0, probes]
     assert np.allclose(value, mdp.plan().v[0, probes])
+
+
+def test_the_range_says_what_is_still_missing():
+    counts = new_counts(2, 2)
+    assert missing(counts, (-1.0, 3.0)) == 4.0  # nothing met
+    counts.n[0], counts.R[0] = (2, 4), (0.0, 2.0)  # pay 0 and .5: the middle is 1
+    assert missing(counts, (-1.0, 3.0)) == 1.0
+    counts.n[1, 0], counts.R[1, 0] = 1, 1.5
+    assert missing(counts, (-1.0, 3.0)) == 0.0
+
+
+@pytest.mark.parametrize("small", [0.02, 0.3])
+def test_small_rewards_at_the_start_do_not_end_the_search(small):
+    """A chain: one action goes back to the start and pays a little there, the other goes on.
+
+    All pairs met pay next to nothing, so analogy says that the others do, too; that the range
+    reaches to 1 tells that one does not. Twenty episodes are enough to find the end; without that
+    clue a hundred are not.
+    """
+    last = 24
+    outcomes = [((x,), 0, (0,), 1.0, small * (x == 0)) for x in range(last + 1)]
+    for x in range(last + 1):
+        outcomes += [
+            ((x,), 1, (min(x + 1, last),), 0.8, 1.0 * (x == last)),
+            ((x,), 1, (x,), 0.2, 0),
+        ]
+    chain = gim.from_outcomes(outcomes, start=(0,), horizon=60)
+    returns = gim.run(gim.Analogist(), chain, episodes=40, seed=3).returns
+    assert returns[-10:].mean() > 0.8 * chain.optimal_return()

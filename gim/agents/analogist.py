@@ -31,6 +31,11 @@ may then pay anything, or be the way out: the width of the rewards, and what the
 is predicted to cost, times that chance times a power of the steps so far. It can be collected once
 in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
+
+The range of the rewards says that more is hidden, as long as the best pair met pays less than half
+of it. One of the pairs never met then pays the rest, for an episode of H steps, and there may be as
+many episodes to come as there have been: (low + high - 2 best) H episodes, times the share that the
+pair has in all that might be hidden. Without this, small rewards near the start end the search.
 """
 
 from __future__ import annotations
@@ -178,6 +183,13 @@ def unknowns(belief: Belief) -> NDArray[np.bool_]:
     return np.asarray(unmet & (error > OPEN))
 
 
+def missing(counts: Counts, rewards: tuple[float, float]) -> float:
+    """How much more must be hidden: twice what the best pair met lacks to half of the range."""
+    met = counts.n > 0
+    best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
+    return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
+
+
 @dataclass(frozen=True)
 class Analogist(Episodic, Agent, name="analogist"):
     """Plans by analogy with optimism that adapts: the learner to start with."""
@@ -230,5 +242,10 @@ class Analogist(Episodic, Agent, name="analogist"):
             return np.zeros(counts.n.size), np.zeros(counts.n.size)
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
-        grown = inferred.ravel() * (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
-        return (rewards[1] - rewards[0]) * grown * hidden.ravel(), grown * prior.doubt.ravel()
+        hidden = (hidden * inferred).ravel()
+        share = hidden / max(float(hidden.sum()), 1e-300)
+        steps = mind.task.H * (mind.episode + 1)
+        lacking = 0.0 if memory.belief.rewards.given else missing(counts, rewards)
+        grown = (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
+        test = (rewards[1] - rewards[0]) * grown * hidden + lacking * steps * share
+        return test, grown * (inferred * prior.doubt).ravel()
