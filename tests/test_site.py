@@ -49,7 +49,10 @@ def test_the_reference_has_every_name_with_an_example():
     assert set(drawn) == set(PLOTS)
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, "PSRL"])
+AGENTS = [name for name in gim.__all__ if api.example(name) and name not in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *AGENTS])
 def test_examples_of_the_reference_run(name):
     exec(compile(api.example(name), name, "exec"), {})
 

@@ -20,8 +20,8 @@ gim.plot.walk(gim.Analogist(), grid, film, s=12, episodes=12, frames=20)
 
 # %% [markdown]
 # That is the last frame; the film is the file. The table in the middle is right before the first
-# one is full: pairs that were never met are predicted from those that were. A learner without
-# inference knows of them when it has met them:
+# one is full: pairs that were never met are predicted from those that were. The same learner
+# without inference has met more pairs after as many steps, and is further off:
 
 # %%
 gim.plot.walk(gim.Analogist(infer=None), grid, s=12, episodes=12, frames=2)
