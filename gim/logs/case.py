@@ -18,6 +18,7 @@ from gim.logs.safe.base import Bools, Case, Floats
 from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
 
+TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
 SEED = 0  # what is random in an inference is fixed: one log has one policy
 
 
@@ -29,7 +30,7 @@ class Inferred(NamedTuple):
     case: Case
     model: LearnedModel
     rows: sparse.csr_array  # [S*A, S] visits behind the estimate, pseudo-visits included
-    supported: Bools  # [S, A] pairs that were seen, or whose action is inferred there
+    supported: Bools  # [S, A] pairs that were seen, or predicted well enough to be tried
     notes: list[str]
 
 
@@ -67,7 +68,8 @@ def inferred(
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)
-    supported = (n > 0) & task.available
+    supported = ((log.counts.n > 0) | (n >= TRIED)) & task.available
+    n = np.where(supported, n, 0.0)
     lost = ~supported.any(axis=1, keepdims=True)
     if isinstance(rewards, str):
         if rewards != "learn":
