@@ -6,12 +6,15 @@ import numpy as np
 import pytest
 
 from gim.inference.structure.block import Block, Form, back_off
+from gim.inference.structure.blocks import part_of
 from gim.inference.structure.em import Stack, chances, em, fit, held_out
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.mixture import settle
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
-from gim.inference.structure.state_types import KAPPA, by_action, prepared
+from gim.inference.structure.search import _entropy, uniform
+from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
+from gim.inference.structure.triples import Triples
 from gim.jit import plain
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
@@ -97,6 +100,17 @@ def test_em_goes_on_from_shares_and_folds_may_be_few():
     assert np.array_equal(few[0][:, here], held[:, here])
     assert not few[0][:, ~here].any()
     assert np.array_equal(few[1], shares[:1])
+
+
+@pytest.mark.parametrize("name", ["grid", "inventory"])
+def test_a_fit_begins_at_the_base_measure_and_makes_so_many_steps(name):
+    triples, move = CASES[name]
+    data, chain, kappa = Explained(triples, move), ((), (triples.k,)), [0.3, 3.0]
+    slow = naive.EM(data, chain, kappa, most=5.0, without=None)
+    slow.step()
+    slow.step()
+    found = fit(data, Stack(data, chain, 5.0), np.array(kappa), 2)
+    assert np.allclose(found.share, np.concatenate(slow.share), **TIGHT)
 
 
 def test_em_is_the_same_bits_in_plain_python():
@@ -186,6 +200,58 @@ def test_lists_of_contexts_by_hand():
     assert np.allclose(chances, [*root, *child], **TIGHT)
 
 
+def test_a_list_owes_nothing_to_the_one_before_it():
+    # Two roots that have seen the same: what one has left on the table is none of the other's.
+    start, outcome, mass = np.array([0, 2, 4]), np.array([0, 2, 0, 2]), np.array([3.0, 1.0] * 2)
+    parent, n, kappa = np.array([-1, -1]), np.array([4.0, 4.0]), np.array([1.0, 1.0])
+    starts, outcomes, chances = back_off(
+        start, outcome, mass, parent, n, kappa, np.array([0.5, 0.25, 0.25])
+    )
+    assert starts.tolist() == [0, 2, 4]
+    assert outcomes.tolist() == [0, 2, 0, 2]
+    assert np.allclose(chances, np.tile([3.5, 1.25], 2) / 4.75, **TIGHT)
+
+
+def test_errors_of_a_part_are_those_of_its_expectations():
+    triples = grid(3, 3).sampled(2, seed=1)
+    part = part_of(triples, (0,))
+    values, found = part.block.data.values, part.errors.T.tolist()
+    for pair, t, (off, stay) in zip(triples.pair, triples.indices, found, strict=True):
+        _, value, chance = part.block.distribution(np.array([pair]))
+        row, own = triples.codes[t, 0], values.of_state[pair // triples.A]
+        rows = [values.codes[v, 0] for v in value]
+        assert off == pytest.approx(row - sum(p * x for p, x in zip(chance, rows, strict=True)))
+        stays = sum(p for p, v in zip(chance, value, strict=True) if v == own)
+        assert stay == pytest.approx((row == triples.codes[pair // triples.A, 0]) - stays)
+
+
+def test_entropy_by_hand():
+    """Of two groups alike, with half a count for each group over all (Miller, 1955)."""
+    assert _entropy(np.array([0, 1]), np.ones(2)) == pytest.approx(np.log(2) + 2 / 4)
+    assert _entropy(np.array([0, 0, 0, 0]), np.full(4, 2.0)) == pytest.approx(1 / 16)
+
+
+def steps_on_a_line(steps):
+    """Counts of single steps (x, a, x') on a line of six cells with three actions."""
+    N = np.zeros((18, 6))
+    for x, a, y in steps:
+        N[3 * x + a, y] = 1
+    pair, t = np.nonzero(N)
+    starts = np.searchsorted(pair, np.arange(19))
+    return Triples(starts, t, N[pair, t], np.ones((6, 3), bool), np.arange(6), [True])
+
+
+def test_amounts_leave_nothing_open_where_most_moves_are_as_found():
+    """Actions add -1, 0 and 1; of what ends inside, moves that go elsewhere leave something."""
+    move = Move((0,), ((0, (-1, 0, 1), 1),))
+    as_found = [(2, 1, 2), (3, 1, 3), (4, 0, 3)]
+    beyond = [(0, 0, 4), (5, 2, 1)]  # beyond an edge nothing is told
+    assert uniform(Explained(steps_on_a_line(as_found + beyond), move), 0)
+    elsewhere = [(1, 0, 3), (0, 1, 2), (4, 2, 2)]  # to 0, to 0 and to 5
+    assert not uniform(Explained(steps_on_a_line(as_found + elsewhere), move), 0)
+    assert not uniform(Explained(steps_on_a_line(as_found[:2] + elsewhere[:2]), move), 0)
+
+
 def test_products_are_products_over_states_that_exist():
     world = machines(3)
     triples = world.walked(300)
@@ -224,6 +290,22 @@ def test_types_agree_with_lists():
     twice = settle(seen, *settle(seen, mass, n, share, KAPPA, 1, 0.05)[:3], KAPPA, 1, 0.05)
     for one, other in zip(twice, settle(seen, mass, n, share, KAPPA, 2, 0.05), strict=True):
         assert np.allclose(one, other, **TIGHT)
+
+
+def test_chances_of_types_add_up_to_one_without_the_unlikely():
+    typed = by_types(grid(3, 3).sampled(2), form=2)
+    states = len(typed.mixture.gamma)
+    typed.mixture = typed.mixture._replace(
+        share=np.array([0.4, 0.6]), gamma=np.tile([0.9995, 0.0005], (states, 1))
+    )
+    assert np.array_equal(typed.chances(np.arange(36)), np.tile([1.0, 0.0], (36, 1)))
+
+
+def test_edges_are_told_apart():
+    codes = np.array([[0, 0], [1, 1], [2, 0], [3, 1]])
+    triples = Triples(np.zeros(5), [], [], np.ones((4, 1), bool), codes, [True, True])
+    assert triples.edges.tolist() == [[1, 1], [0, 2], [0, 1], [2, 2]]
+    assert triples.edged.tolist() == [True, False]  # two values have no middle
 
 
 def test_long_rows_keep_the_likeliest():

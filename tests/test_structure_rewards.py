@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 
+from gim.inference.candidates import Data
+from gim.inference.rewards import infer_rewards
 from gim.inference.structure import Ends, Triples, rewards_of
 from gim.inference.structure.keys import Feature, equal, features_of, keyed, valued
 from gim.inference.structure.linear import least_absolute
 from gim.inference.structure.reward_exam import EPSILONS, FOLDS, SIGMAS, Exam, speak
-from gim.inference.structure.rewards import EXACT, Shape, seen_of
+from gim.inference.structure.rewards import EXACT, Rewards, Shape, seen_of
 from gim.jit import plain
 from tests.structured_worlds import World, grid, inventory, lake, machines, taxi, unmet
 from tests.test_structure import data
@@ -98,8 +102,48 @@ def test_unseen_keys_fall_back():
     triples = world.sampled(4, share=0.8)
     rewards, _, _ = rewards_of(triples, shape=Shape(((), (Feature("next state"),))))
     assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 1
-    rewards.seen = rewards.seen.at(rewards.seen.t != 1)
-    assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 0
+    without = Rewards(triples, rewards.shape)
+    without.seen = without.seen.at(without.seen.t != 1)
+    assert without.predict(np.array([0]), np.array([1]))[1][0] == 0
+
+
+def test_keys_grow_by_a_feature_at_a_time():
+    world = taxi()
+    triples = world.sampled(1, share=0.9)
+    chain = rewards_of(triples)[0].shape.chain
+    assert [len(features) for features in chain] == list(range(len(chain)))
+    assert len(chain) > 2
+    assert chain[1] == (Feature("action"),)
+
+
+def test_a_passenger_never_met_pays_for_a_step_as_all_others_do():
+    def outcomes(x, a):
+        place, who = x
+        yield (place, who) if a == 2 else ((place + 2 * a - 1) % 6, who), 1.0, -1.0 - (a == 2) * who
+
+    world = World(itertools.product(range(6), range(4)), 3, outcomes, ordinal=[False, False])
+    new = world.codes[:, 1] == 3
+    triples = world.sampled(1).without(np.repeat(new[:, None], 3, axis=1))
+    rows = sparse.csr_array((triples.counts, triples.indices, triples.indptr))
+    made_of = SimpleNamespace(codes=world.codes, ordinal=triples.ordinal)
+    facts = SimpleNamespace(variables=made_of, action_variables=None, terminal=world.terminal)
+    data = Data(rows, triples.n, world.available, 2.0, facts, triples.R, triples.R2)
+    told = infer_rewards(data, sparse.csr_array(world.rows()))
+    assert (told["r_n0"] > 0)[:, :2].all()
+    assert (told["r"] == -1)[:, :2].all()
+    assert (told["r_doubt"][new, :2] < 0.4).all()  # known by action alone, which calls belie
+
+
+def test_predictions_do_not_depend_on_how_many_are_made_together(monkeypatch):
+    world = machines()
+    rewards = rewards_of(world.walked(100, start=31))[0]
+    pair, t = np.nonzero(world.rows())
+    said, level = rewards.predict(pair, t)
+    monkeypatch.setattr("gim.inference.structure.rewards.AT_ONCE", 1)
+    assert len(pair) > 2 * len(rewards.seen.mean)
+    again, same = rewards.predict(pair, t)
+    np.testing.assert_allclose(again, said, rtol=0, atol=1e-12)
+    assert np.array_equal(same, level)
 
 
 def test_rewards_must_be_given():
@@ -171,7 +215,32 @@ def test_keys_tell_apart_what_their_features_do():
         assert (key[i] == key[j]) == same
 
 
+def test_what_was_held_out_is_as_likely_as_a_mixture_says():
+    """Most rewards are near what a rule says, some anywhere within the spread: the best of both."""
+    exam = Exam(grid(4, 4).sampled(3, noise=0.2), seen_of(grid(4, 4).sampled(3, noise=0.2)))
+    error = exam.spread * np.random.default_rng(1).standard_t(2, len(exam.seen.mean))
+    logs = exam._likelihood(error)
+    squares = (error**2 + exam.seen.square) / exam.spread**2
+    slow = {}
+    for wide, odd in itertools.product(SIGMAS.tolist(), EPSILONS.tolist()):
+        near = np.exp(-0.5 * np.minimum(squares / wide**2, 1400.0)) / wide
+        slow[wide, odd] = np.log((1 - odd) * near + odd * np.exp(-0.5 * squares))
+    best = max(slow, key=lambda key: slow[key] @ exam.seen.weight)
+    assert np.allclose(logs, slow[best] * exam.seen.weight)
+
+
 # ---------------------------------------------------------------------------- ends
+
+
+def test_ends_held_out_by_hand():
+    """Of three states that were entered the last ends; each is judged by the two others."""
+    starts, counts = [0, 1, 2, 2], np.ones(2)
+    ends = Ends(
+        Triples(starts, [1, 2], counts, np.ones((3, 1)), np.arange(3), terminal=[0, 0, 1]),
+        chain=((),),
+    )
+    goes_on, over = 1 - (1 + 0.5 / 3) / 3, (0.5 / 3) / 3
+    assert np.allclose(np.exp(ends._logs(ends.chain)), [goes_on, goes_on, over])
 
 
 def test_holes_in_the_ice_cannot_be_told():

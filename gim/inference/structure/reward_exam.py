@@ -26,8 +26,6 @@ class Judged(NamedTuple):
     error: Floats  # [I] r less what was said
     level: Ints  # [I] of the chain that spoke; -1: none
     logs: Floats  # [I] weighted log-likelihood
-    sigma: float  # of what holds
-    epsilon: float  # share that it does not hold for
 
     @property
     def score(self) -> float:
@@ -77,7 +75,7 @@ class Exam:
             key, weight = keys[depth], self.seen.weight
             many = int(key.max(initial=0)) + 1
             speak(self.fold, key, many, *residuals, weight, depth, error, level)
-        return Judged(shape, error, level, *self._likelihood(error))
+        return Judged(shape, error, level, self._likelihood(error))
 
     def trust(self, judged: Judged) -> Trust:
         """By level."""
@@ -109,19 +107,20 @@ class Exam:
         form = shape.slopes, shape.shifts
         return design(self.triples, *form, seen.pair, seen.t, len(seen.pair))
 
-    def _likelihood(self, error: Floats) -> tuple[Floats, float, float]:
-        """Weighted log-likelihood of each triple at the best sigma and epsilon, and these.
+    def _likelihood(self, error: Floats) -> Floats:
+        """Weighted log-likelihood of each triple at the best sigma and epsilon.
 
-        It is concave in epsilon, so that the best of a grid is found by going uphill.
+        Sigma is the spread of errors where a rule holds, epsilon the share for which it does not.
+        The likelihood is concave in epsilon, so the best of a grid is found by going uphill.
         """
         half = np.minimum(0.5 * (error**2 + self.seen.square) / self.spread**2, FARTHEST)
-        weight, best, e = self.seen.weight, (-np.inf, 1.0, 0), 0
+        weight, highest, e = self.seen.weight, -np.inf, 0
         for sigma in SIGMAS.tolist():
             spike = np.exp(half - np.minimum(half / sigma**2, FARTHEST)) / sigma
             e, total = _highest(spike, weight, e)
-            if total > best[0]:
-                best, logs = (total, sigma, e), weight * (_mixed(spike, e) - half)
-        return logs, best[1] * self.spread, float(EPSILONS[best[2]])
+            if total > highest:
+                highest, logs = total, weight * (_mixed(spike, e) - half)
+        return logs
 
 
 def _mixed(spike: Floats, e: int) -> Floats:

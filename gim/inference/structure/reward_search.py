@@ -91,7 +91,7 @@ class Search:
         if len(offers) > 1 and not self.certain(found):
             linear = self.refined(max(offers[1:], key=lambda offer: offer.score))
             found = linear if linear.score > found.score + MARGIN else found
-        return found
+        return self.stepwise(found)
 
     def refined(self, found: Offer) -> Offer:
         """Refine the key while it pays: by one feature, by two, or by two and the action."""
@@ -109,6 +109,19 @@ class Search:
                 break
             found = best
         return found
+
+    def stepwise(self, found: Offer) -> Offer:
+        """The same key one feature at a time, unless that is worse.
+
+        A key that was never met then falls back on the most that is known of it: a passenger never
+        met before pays for a step as all others do.
+        """
+        last = found.shape.chain[-1]
+        best = self.judge(found.shape._replace(chain=((),)))
+        while best.shape.chain[-1] != last:
+            left = [f for f in last if f not in best.shape.chain[-1]]
+            best = max((self._finer(best, (f,)) for f in left), key=lambda offer: offer.score)
+        return best if best.score > found.score - MARGIN else found
 
     def certain(self, offer: Offer) -> bool:
         """Whether every held-out triple is hit."""

@@ -90,7 +90,8 @@ def contexts(data: Explained, found: Found) -> Found:
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
             best = offer if better else best
-        if len(found.form.chain) == 1:  # that actions differ needs no proof
+        if len(found.form.chain) == 1 and not data.move.shifts:
+            # That actions differ needs no proof, unless what they add is told already.
             best = max(best, extended(data, found, (data.triples.k,)), key=lambda each: each.score)
         if best is found:
             break
