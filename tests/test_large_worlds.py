@@ -49,6 +49,16 @@ def test_sparse_rows_have_the_moments_of_the_dirichlet_over_all_states(alpha):
     assert together == pytest.approx(a[0] * a[1] / (total * (total + 1)), rel=0.15)
 
 
+def test_where_nothing_was_met_every_state_is_drawn():
+    rows = np.zeros(0), np.zeros(0, np.int64), np.zeros(5, np.int64)
+    nothing = (rows, *[np.zeros((2, 2))] * 4)
+    given = nothing, np.ones((2, 2), bool), prior(4.0), 0.0
+    p, next, first, _ = draw_csr(*given, np.random.default_rng(0))
+    assert first.tolist() == [0, 2, 4, 6, 8]
+    assert np.sort(next.reshape(4, 2)).tolist() == [[0, 1]] * 4
+    assert np.allclose(p.reshape(4, 2).sum(axis=1), 1)
+
+
 def test_sparse_rows_hold_all_but_a_little():
     playable = np.ones((S, 5), bool)
     playable[3, 4] = False
