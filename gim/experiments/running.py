@@ -68,7 +68,7 @@ def build(task: str) -> Any:
 
 def _prepared(trial: Trial) -> Run:
     agent, world = agents.make(trial.agent), build(trial.task)
-    run = prepare(agent, world, trial.episodes, trial.seed)
+    run = prepare(agent, world, trial.episodes, trial.seed, rewards=trial.rewards)
     if trial.epsilon is None:
         return run
     return Probed.of(run) if has_probes(run) else Watched.of(run, trial.epsilon)

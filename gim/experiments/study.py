@@ -37,7 +37,7 @@ from gim.limits import check_steps, check_trials
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean, parse, write
 
-KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
+KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon", "rewards")
 
 
 class StudyTask(NamedTuple):
@@ -63,6 +63,7 @@ class Study:
     seeds: tuple[int, ...]
     epsilon: float | None = None
     description: str = ""
+    rewards: str = "learn"
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -103,6 +104,7 @@ class Study:
             seeds,
             given.get("epsilon"),
             _text(given.get("description", ""), "description"),
+            _text(given.get("rewards", "learn"), "rewards"),
         )
         check_trials(len(study.tasks) * len(study.agents) * len(study.seeds))
         study.trials()
@@ -115,7 +117,7 @@ class Study:
     def trials(self) -> list[Trial]:
         """All trials: task by task, agent by agent, seed by seed."""
         return [
-            Trial(instance(each.task, seed), agent, each.episodes, seed, self.epsilon)
+            Trial(instance(each.task, seed), agent, each.episodes, seed, self.epsilon, self.rewards)
             for each in self.tasks
             for agent in self.agents
             for seed in self.seeds

@@ -30,12 +30,14 @@ def compile_loops(trials: list[Trial]) -> None:
 
 def rehearse(trial: Trial) -> None:
     """Play so much of a trial that all it runs is compiled."""
-    _play_a_little(prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed))
+    agent, world = agents.make(trial.agent), build(trial.task)
+    run = prepare(agent, world, trial.episodes, trial.seed, rewards=trial.rewards)
+    _play_a_little(run)
 
 
-def kind_of(trial: Trial) -> tuple[Any, Any]:
-    """What of a trial decides what is compiled for it: the kinds of its agent and of its task."""
-    return _kind(trial.agent), _kind(trial.task)
+def kind_of(trial: Trial) -> tuple[Any, Any, str]:
+    """What of a trial decides what is compiled: the kinds of its agent, its task, its rewards."""
+    return _kind(trial.agent), _kind(trial.task), trial.rewards
 
 
 def _play_a_little(run: Run) -> None:
