@@ -175,19 +175,8 @@ class Analogy(Inference):
         if found is not None and worth.gain <= found.worth.gain + margin:
             return found
         n0 = np.where(data.available, worth.n0[of_all], 0.0)
-        doubt = np.maximum(worth.doubt[of_all], hardly_tried(split))
-        doubt = np.where(data.available, doubt, 0.0)
+        doubt = np.where(data.available, worth.doubt[of_all], 0.0)
         return Inferred(name, rows, worth, of_all, n0, doubt, split, said, candidate)
-
-
-def hardly_tried(split: CrossValidation) -> Floats:
-    """The least doubt [A] about pairs of each action: half an exception among those it was met in.
-
-    What others do says little of an action that was tried a few times, perhaps where it matters
-    not: that a reboot helps does not show while all machines run.
-    """
-    A = split.data.A
-    return np.asarray(0.5 / (np.bincount(split.pairs % A, minlength=A) + 1.0))
 
 
 def evidence_around(n: Floats) -> Floats:

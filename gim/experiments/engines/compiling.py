@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.running import build
+from gim.experiments.subject import Subject, subject_of
 from gim.experiments.trial import Trial
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
@@ -29,10 +29,11 @@ def compile_loops(trials: list[Trial]) -> None:
 
 
 def rehearse(trial: Trial) -> None:
-    """Play so much of a trial that all it runs is compiled."""
-    agent, world = agents.make(trial.agent), build(trial.task)
-    run = prepare(agent, world, trial.episodes, trial.seed, rewards=trial.rewards)
-    _play_a_little(run)
+    """Play so much of a trial that all it runs is compiled; what does not play has no loop."""
+    agent = subject_of(trial.agent)
+    if not isinstance(agent, Subject):
+        world, n = build(trial.task), trial.episodes
+        _play_a_little(prepare(agent, world, n, trial.seed, rewards=trial.rewards))
 
 
 def kind_of(trial: Trial) -> tuple[Any, Any, str]:

@@ -110,7 +110,7 @@ class Rewards:
         seen = self.seen
         form = self.triples, self.shape.slopes, self.shape.shifts
         X = design(*form, seen.pair, seen.t, len(seen.mean))
-        return least_absolute(X, seen.mean, seen.weight)
+        return least_absolute(X, seen.mean, seen.weight[None])[0]
 
     @cached_property
     def _left(self) -> Floats:
