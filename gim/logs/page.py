@@ -69,6 +69,11 @@ def _worth(learned: Learned) -> Iterable[str]:
     over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
     weight = "" if case.discount is None else f", each step weighing {case.discount:g} of the last"
     text = f"Returns {over}{weight}; intervals of 90 %. Chosen by {type(learned.safe).__name__}."
+    if case.horizon is not None and log.lengths.mean() < case.horizon:
+        text += (
+            f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "
+            "returned is for these."
+        )
     yield f'<p class="soft">{escape(text)}</p>'
 
 
