@@ -399,7 +399,7 @@ def test_states_never_left_get_no_bound_and_it_says_so(kind):
     assert found.unbounded.sum() == 64
     assert np.allclose(found.l1[:4], 2.0)
     assert np.allclose(found.value[:, :4], np.ptp(found.V[1:-1], axis=1)[:, None, None])
-    assert "64 have none, for want of judges of their kind" in str(found)
+    assert "64 have none: too few like them were tried" in str(found)
     assert found.against(mdp).inferred == found.inferred.sum() - 64
 
 
@@ -452,7 +452,7 @@ def test_nothing_seen_is_useless_and_says_so(kind):
     assert found.inferred.all()
     assert found.unbounded.all()
     assert found.useless
-    said = {"credible": "no bound, 100 % of the episodes meet pairs that were never tried"}
+    said = {"credible": "no bound yet, 100 % of the episodes meet pairs that were never tried"}
     assert said.get(kind, "no useful bound, more episodes are needed") in str(found)
     assert "12 pairs were never met" in str(found)
     assert found.against(mdp).inferred == 0
@@ -605,7 +605,7 @@ def test_a_prediction_that_nobody_judged_gets_no_bound():
     found = gim.certify(run)
     assert found.judged == 0
     assert np.array_equal(found.unbounded, found.inferred)
-    assert not found.inferred.any() or "nothing is inferred that could be judged" in str(found)
+    assert not found.inferred.any() or "nothing is inferred that could be checked yet" in str(found)
 
 
 def test_what_cannot_be_certified_is_refused():

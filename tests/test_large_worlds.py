@@ -139,12 +139,21 @@ def test_small_worlds_know_no_pause(agent):
 
 
 def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
-    """Three copies would not do: counted, as data, completed, as distributions."""
+    """Three copies would not do: counted, as data, completed, as distributions.
+
+    Two visits of two actions show four successors at most, so a block has no more rows than that.
+    """
     mdp = gim.make("riverswim")
-    needed = 4 * 8 * mdp.S**2 * mdp.A
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed)
-    assert gim.run("gim", mdp, 2).steps == 2 * mdp.horizon
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed - 1)
-    with pytest.raises(ValueError, match="completing 6 matrices of 6 x 2 takes 0 GiB, more than"):
-        gim.run("gim", mdp, 2)
+    ways = {
+        "m=3": (6, "smaller m"),
+        "m=2": (4, "smaller m"),
+        "m=2,completion=tucker": (6, "als works"),
+    }
+    for options, (rows, way) in ways.items():
+        needed = 4 * 8 * mdp.S * rows * mdp.A
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed)
+        assert gim.run(f"gim:{options}", mdp, 1).steps == mdp.horizon
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(ValueError, match=f"6 matrices of {rows} x 2 takes 0 GiB.*{way}"):
+            gim.run(f"gim:{options}", mdp, 1)
     assert gim.run("gim:rho=1", mdp, 2).steps == 2 * mdp.horizon
