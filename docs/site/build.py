@@ -60,6 +60,8 @@ def gather(source: Path) -> None:
     ignored = shutil.ignore_patterns("*.py", "site", "__pycache__")
     shutil.copytree(DOCS, source, ignore=ignored)
     shutil.copy(DOCS / "site" / "conf.py", source)
+    (source / "_static").mkdir()
+    shutil.copy(DOCS / "site" / "site.css", source / "_static")
     shutil.copy(ROOT / "CHANGELOG.md", source / "changes.md")
     shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
     for path in source.rglob("*.md"):
