@@ -108,8 +108,9 @@ class Study:
             tuple(dict.fromkeys(agents)),
             seeds,
             given.get("epsilon"),
-            *(_text(given.get(key, ""), key) for key in ("description", "title")),
-            _text(given.get("rewards", "learn"), "rewards"),
+            description=_text(given.get("description", ""), "description"),
+            title=_text(given.get("title", ""), "title"),
+            rewards=_text(given.get("rewards", "learn"), "rewards"),
         )
         check_trials(len(study.tasks) * len(study.agents) * len(study.seeds))
         study.trials()
