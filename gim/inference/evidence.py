@@ -36,6 +36,7 @@ from gim.model.counts import (
 )
 from gim.model.known_rewards import KnownRewards, payments
 
+LARGE = 1 << 20
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -107,8 +108,11 @@ def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
 
 
 def _added(N: Any, rows: Any, prior: Prior, keep: Floats, n0: Floats) -> Any:
-    """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser."""
-    if not sparse.issparse(N) and is_crowded(N, prior.q.size):
+    """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser.
+
+    Beyond LARGE numbers a table no longer fits into a cache, and sparse rows are read faster.
+    """
+    if not sparse.issparse(N) and N.size < LARGE and is_crowded(N, prior.q.size):
         total = N * keep[:, :, None]
         add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
         return total
