@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import gim
 from benchmarks.completion import VISITS, noise_errors
 from gim import plot
 from gim.model.completion.base import completions
@@ -16,8 +17,10 @@ METHODS = ("als", "optspace", "soft_impute", "unfolding", "tucker")
 
 
 def main() -> None:
-    """How the error of completion falls with m."""
+    """The film of a walk, and how the error of completion falls with m."""
     FOLDER.mkdir(exist_ok=True)
+    grid = gim.make("gridworld:height=5,width=5,horizon=20")
+    plot.walk(gim.Analogist(), grid, FOLDER / "walk.gif", s=12, episodes=12, frames=20)
     errors = {name: noise_errors(completions.make(name)) for name in METHODS}
     drawn = plot.rates(VISITS, errors, "Completion of a rank-2 world, 50 x 40, 80 % known")
     drawn.savefig(FOLDER / "completion_noise.png")

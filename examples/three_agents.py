@@ -1,4 +1,4 @@
-"""Three agents on RiverSwim: what `make demo` shows.
+"""Three agents on RiverSwim: `python examples/three_agents.py`.
 
 An agent must swim against the current to find the large reward; Q-learning settles for the small
 one.

@@ -29,6 +29,7 @@ from gim.mdp import TabularMDP
 from gim.registry import Spec, parse, write
 
 World = Built | str | Path  # what stands for a world: see `world_of`
+LOGS = (".csv", ".parquet")  # how the name of a file of transitions ends
 MODULE = re.compile(r"([A-Za-z_][\w.]*):([\w./-]+(?::.*)?)")  # such as my_module:MyEnv-v0:size=5
 
 
@@ -91,6 +92,11 @@ def _from_text(text: str, horizon: int | None) -> Built:
     if Path(spec.name).is_file():
         if spec.args:
             raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
+        if spec.name.endswith(LOGS):
+            raise ValueError(
+                f"{spec.name} is a log, not a world: gim.learn(gim.from_log(...)) or, in a shell, "
+                f"gim learn {spec.name} --state ... --out FOLDER learns from it"
+            )
         return load(spec.name, "mdp")
     raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
 

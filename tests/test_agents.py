@@ -459,12 +459,34 @@ def test_what_was_seen_of_rewards():
     seen.n[0, 0], seen.R[0, 0] = 4, -12.0
     assert seen_range(seen) == (-3, -2)
     seen.n[1, 0], seen.R[1, 0] = 2, 1.0
+    assert seen_range(seen) == (-3, 4)  # what was not tried may pay more than all that was
+    seen.n[:, 1], seen.R[:, 1] = 1, 0.25
     assert seen_range(seen) == (-3, 0.5)
     task = types.SimpleNamespace(reward_range=None)
     assert reward_range(task, None, None, seen) == (-3, 0.5)
     assert reward_range(task, 1.0, None, seen) == (1, 1)
     assert reward_range(task, None, -5.0, seen) == (-5, -5)
     assert reward_range(task, -9.0, 9.0, None) == (-9, 9)
+
+
+@pytest.mark.parametrize("name", ["analogist", "ucbvi", "rmax"])
+def test_what_pays_first_is_not_taken_for_the_best_there_is(name):
+    """State 1 pays nothing; state 0 pays 1 for the first action, as often as one likes, 3 for the
+    second, which nobody has seen before it is tried."""
+
+    class Better(Coin):
+        def reset(self, *, seed=None, options=None):
+            super().reset(seed=seed)
+            self.state = int(self.np_random.random() < 0.5)
+            return self.state, {}
+
+        def step(self, action):
+            paid = 0.0 if self.state else (1.0, 3.0)[action]
+            self.state = 0
+            return 0, paid, False, False, {}
+
+    run = gim.run(name, Better(), 60, horizon=5, seed=0)
+    assert run.returns[-20:].mean() > 12
 
 
 def test_r_min_above_r_max_is_refused():

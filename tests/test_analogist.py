@@ -18,6 +18,8 @@ from gim.agents.analogist import (
     reward_noise,
     unknowns,
 )
+from gim.agents.backups import STRIP, sums_csr, sums_dense
+from gim.agents.ucbvi import moments_csr, moments_dense
 from gim.inference.belief import belief_of
 from gim.inference.prior import no_prior, prior_of
 from gim.inference.structure import Triples, candidates
@@ -100,6 +102,41 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift):
     for h in range(H):
         chosen = expected[h, np.arange(S), plan[2][h]]
         np.testing.assert_allclose(chosen, expected[h].max(axis=1), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("tests", [True, False])
+def test_sums_in_strips_are_those_of_single_passes_to_the_bit(tests):
+    """Three strips and a bit, of pairs with zeros among their next states."""
+    rng = np.random.default_rng(0)
+    S, pairs = 7, 3 * STRIP + 5
+    N = rng.random((pairs, S)) * (rng.random((pairs, S)) < 0.6)
+    v, v0 = rng.normal(size=(2, S))
+    table = sparse.csr_array(N)
+    csr = table.data, table.indices.astype(np.int64), table.indptr.astype(np.int64)
+    dense = np.ascontiguousarray(N.T)
+    for moments, sums, rows in (
+        (moments_dense, sums_dense, dense),
+        (moments_csr, sums_csr, csr),
+    ):
+        mean, square, later, unused = np.full((4, pairs), np.nan)
+        moments(rows, v, mean, square)
+        moments(rows, v0, later, unused)
+        found = np.full((3, pairs), np.nan)
+        sums(rows, v, v0, tests, *found)
+        np.testing.assert_array_equal(found, [mean, square, later if tests else 0.0 * later])
+    assert np.allclose(mean, N @ v)
+
+
+def test_a_plan_in_an_episode_waits_for_as_long_as_it_takes(monkeypatch):
+    """The numbers of a sweep by H steps, over what a step may cost; no wait in small worlds."""
+    world = gim.make("shared_factors", S=12, A=4, horizon=20)
+    plans = {}
+    for entries in (1 << 21, 12 * 4 * 12 * 20 // 5, 1):
+        monkeypatch.setattr("gim.agents.analogist.ENTRIES", entries)
+        plans[entries] = gim.run("analogist", world, 4, seed=0).plans
+    few, some, many = sorted(plans.values())
+    assert few == 5  # before the first episode and after each
+    assert few < some < many
 
 
 def test_doubt_is_drawn_ever_more_seldom():

@@ -47,6 +47,16 @@ def test_sparse_rows_have_the_moments_of_the_dirichlet_over_all_states(alpha):
     assert together == pytest.approx(a[0] * a[1] / (total * (total + 1)), rel=0.15)
 
 
+def test_where_nothing_was_met_every_state_is_drawn():
+    rows = np.zeros(0), np.zeros(0, np.int64), np.zeros(5, np.int64)
+    nothing = (rows, *[np.zeros((2, 2))] * 4)
+    given = nothing, np.ones((2, 2), bool), prior(4.0), 0.0
+    p, next, first, _ = draw_csr(*given, np.random.default_rng(0))
+    assert first.tolist() == [0, 2, 4, 6, 8]
+    assert np.sort(next.reshape(4, 2)).tolist() == [[0, 1]] * 4
+    assert np.allclose(p.reshape(4, 2).sum(axis=1), 1)
+
+
 def test_sparse_rows_hold_all_but_a_little():
     playable = np.ones((S, 5), bool)
     playable[3, 4] = False
@@ -129,12 +139,21 @@ def test_small_worlds_know_no_pause(agent):
 
 
 def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
-    """Three copies would not do: counted, as data, completed, as distributions."""
+    """Three copies would not do: counted, as data, completed, as distributions.
+
+    Two visits of two actions show four successors at most, so a block has no more rows than that.
+    """
     mdp = gim.make("riverswim")
-    needed = 4 * 8 * mdp.S**2 * mdp.A
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed)
-    assert gim.run("gim", mdp, 2).steps == 2 * mdp.horizon
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed - 1)
-    with pytest.raises(ValueError, match="completing 6 matrices of 6 x 2 takes 0 GiB, more than"):
-        gim.run("gim", mdp, 2)
+    ways = {
+        "m=3": (6, "smaller m"),
+        "m=2": (4, "smaller m"),
+        "m=2,completion=tucker": (6, "als works"),
+    }
+    for options, (rows, way) in ways.items():
+        needed = 4 * 8 * mdp.S * rows * mdp.A
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed)
+        assert gim.run(f"gim:{options}", mdp, 1).steps == mdp.horizon
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(ValueError, match=f"6 matrices of {rows} x 2 takes 0 GiB.*{way}"):
+            gim.run(f"gim:{options}", mdp, 1)
     assert gim.run("gim:rho=1", mdp, 2).steps == 2 * mdp.horizon

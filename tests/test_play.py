@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from html.parser import HTMLParser
 
+import gymnasium
 import numpy as np
 import pytest
 
@@ -91,6 +92,32 @@ def test_a_policy_is_played_in_an_environment(tmp_path, capsys):
     assert "episodes  5" in capsys.readouterr().out
 
 
+class Orders(gymnasium.Env):
+    """Pays what is ordered; takes arrays, as a space of arrays promises."""
+
+    observation_space = gymnasium.spaces.MultiDiscrete([2, 2])
+    action_space = gymnasium.spaces.MultiDiscrete([3, 3])
+
+    def reset(self, *, seed=None, options=None):
+        super().reset(seed=seed)
+        return np.zeros(2, np.int64), {}
+
+    def step(self, order):
+        return np.minimum(order, 1), float(order.sum()), False, False, {}
+
+
+def test_an_environment_gets_its_actions_as_arrays(tmp_path, capsys):
+    gymnasium.register("Orders-v0", Orders, max_episode_steps=4)
+    try:
+        env = gymnasium.make("Orders-v0")
+        run = gim.run("q_learning", env, 3, seed=0)
+        run.best_policy().save(tmp_path / "orders.npz")
+        assert main(["play", str(tmp_path / "orders.npz"), "Orders-v0", "--episodes", "5"]) == 0
+        assert "episodes  5" in capsys.readouterr().out
+    finally:
+        del gymnasium.registry["Orders-v0"]
+
+
 def test_a_policy_that_does_not_fit_is_one_line(river, tmp_path, capsys):
     gim.learn(river[1]).policy.to_json(tmp_path / "p.json")
     assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
@@ -118,3 +145,21 @@ def test_priors_that_do_not_fit_are_said(river, tmp_path):
     gim.learn(log).model.save(tmp_path / "m.npz")
     run = gim.run("ucbvi", mdp, episodes=2, prior=str(tmp_path / "m.npz"))
     assert run.model.visits.sum() == 3000 + run.steps
+
+
+def test_a_policy_of_another_world_is_said_to_be_one(tmp_path, capsys):
+    gim.Policy([0, 1], states=["wet", "dry"], actions=["left", "right"]).to_json(
+        tmp_path / "p.json"
+    )
+    assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
+    said = (
+        "this policy is for another world: its states are wet, dry (2 in all), the world's 0, 1, 2"
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "orders.csv").write_text("s,a,r,s2\n0,0,1,0\n")
+    assert main(["train", "orders.csv"]) == 2
+    assert "orders.csv is a log, not a world" in capsys.readouterr().err

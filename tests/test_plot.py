@@ -12,6 +12,7 @@ from gim.experiments import execute, grid
 
 plot = pytest.importorskip("gim.plot")
 pytest.importorskip("matplotlib")
+image = pytest.importorskip("PIL.Image")
 
 
 def texts(figure):
@@ -30,6 +31,40 @@ def test_knownness_shows_the_mask_fill_up(tmp_path):
     assert shares == sorted(shares)
     with pytest.raises(ValueError, match="keeps no known-ness mask"):
         plot.knownness(gim.QLearning(), gim.make("riverswim"))
+
+
+def test_a_walk_is_a_film_of_what_is_known_and_learned(tmp_path):
+    mdp = gim.make("gridworld", seed=0)
+    path = tmp_path / "walk.gif"
+    figure = plot.walk(gim.UCBVI(), mdp, path, s=5, episodes=10, frames=5, seconds=1.0)
+    with image.open(path) as film:
+        assert film.n_frames == 5
+        lasts = []
+        for k in range(5):
+            film.seek(k)
+            lasts.append(film.info["duration"])
+        assert lasts == [200] * 4 + [1700]
+    assert path.stat().st_size < 200_000
+    known, learned, error = (axis.images[0].get_array() for axis in figure.axes[:3])
+    run = gim.run(gim.UCBVI(), mdp, episodes=10)
+    assert np.array_equal(known, np.minimum(run.agent.belief(run.memory).counts.n, 1))
+    assert np.allclose(learned, run.model.transitions[:, :, 5])
+    assert np.allclose(error, abs(run.model.transitions[:, :, 5] - mdp.transitions[:, :, 5]))
+    assert f"step {run.steps:,}" in texts(figure)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"path": "walk.mp4"}, "must end in .gif"),
+        ({"s": 16}, "has the states 0 to 15"),
+        ({"frames": 1}, "a film has at least 2"),
+        ({"agent": gim.QLearning()}, "counts no transitions"),
+    ],
+)
+def test_what_no_walk_can_show(given, message):
+    with pytest.raises(ValueError, match=message):
+        plot.walk(**({"agent": gim.UCBVI(), "mdp": gim.make("gridworld"), "episodes": 2} | given))
 
 
 def test_completion_shows_true_known_learned_and_error(tmp_path):

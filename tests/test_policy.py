@@ -216,6 +216,8 @@ def test_table_names_changes_by_the_step_from_which_they_hold():
         "c      jump (0), go (2)",
     ]
     assert Policy(ACTIONS[0]).table().splitlines()[0] == "state  action"
+    often = Policy(np.arange(20).reshape(20, 1) % 2).table()  # a line, not a screen, for each state
+    assert often.endswith("0 (4), 1 (5), ... (14 more)")
     shown = Policy(CHANCES, actions=["stay", "go", "jump"]).table().splitlines()
     assert shown[2].endswith("stay 0.50 / go 0.50")
     assert shown[3].endswith("stay 1.00")

@@ -46,16 +46,20 @@ def test_the_reference_has_every_name_with_an_example():
         entry = text.split(f"## gim.{name}\n")[1].split("\n## ")[0]
         assert ">>> " in entry or "```python\nimport gim" in entry, name
     drawn = [name for name in gim.plot.__all__ if name.islower()]
-    assert set(drawn) - set(PLOTS) == {"figure", "looks", "name_of"}  # what pictures are made with
+    assert set(drawn) == set(PLOTS)
 
 
-@pytest.mark.parametrize("name", [*EXAMPLES, "PSRL"])
+AGENTS = [name for name in gim.__all__ if api.example(name) and name not in EXAMPLES]
+
+
+@pytest.mark.parametrize("name", [*EXAMPLES, *AGENTS])
 def test_examples_of_the_reference_run(name):
     exec(compile(api.example(name), name, "exec"), {})
 
 
 @pytest.mark.parametrize("name", PLOTS)
-def test_examples_of_pictures_run(name):
+def test_examples_of_pictures_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     pytest.importorskip("matplotlib")
     cells = pages.run([pages.Cell("code", PLOTS[name].strip())], name)
     (drawn,) = cells[0].pictures

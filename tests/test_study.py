@@ -105,6 +105,7 @@ def test_the_example_is_a_study():
         (GOOD + "epsilon = 2", "epsilon = 2"),
         (GOOD + 'epsilon = "a"', "epsilon = 'a'"),
         (GOOD + "description = 3", "description = 3: give a text"),
+        (GOOD + "title = 3", "title = 3: give a text"),
         (GOOD.replace("tasks", "# tasks"), "tasks is missing"),
         (GOOD.replace("[", "", 1), "not valid TOML"),
     ],
@@ -140,7 +141,7 @@ def test_a_study_is_run_kept_and_gone_on_with(capsys):
     Path("study.toml").write_text(GOOD)
     assert main(["run", "study.toml", "--engine", "serial"]) == 0
     out, _ = capsys.readouterr()
-    assert "riverswim: 20 episodes, 2 runs" in out
+    assert "riverswim: 20 episodes, 2 runs (score 1 is the optimum, 0.0" in out
     assert "kept in study" in out
     before = Store("study").results()
     assert len(before) == 4

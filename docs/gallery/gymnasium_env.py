@@ -33,13 +33,24 @@ class Shop(gymnasium.Env):
 
 # %%
 env = gymnasium.wrappers.TimeLimit(Shop(), 20)
-run = gim.run("q_learning", env, episodes=300, seed=0)
+run = gim.run("analogist", env, episodes=30, seed=0)
 print(run.task.variables, run.task.action_variables)
-print(f"first 30 episodes {run.returns[:30].mean():.1f}, last 30 {run.returns[-30:].mean():.1f}")
+print(f"first 5 episodes {run.returns[:5].mean():.1f}, last 5 {run.returns[-5:].mean():.1f}")
 
 # %% [markdown]
-# The policy takes and returns what the environment uses.
+# The policy takes what the environment shows and returns a tuple, of which `MultiDiscrete` wants an
+# array. It can be saved, loaded and played.
 
 # %%
-policy = run.best_policy()
-policy(np.array([0, 3]))
+run.best_policy().save("shop.npz")
+policy = gim.load("shop.npz")
+stock, _ = env.reset(seed=1)
+earned, step, over = 0.0, 0, False
+while not over:
+    stock, reward, terminated, truncated, _ = env.step(np.array(policy(stock, step)))
+    earned, step, over = earned + reward, step + 1, terminated or truncated
+earned
+
+# %% [markdown]
+# Registered, it goes by its name, also in the shell: `gim train my_module:Shop-v0`. An environment
+# does not say how large its rewards can be; see [Gymnasium](../gymnasium.md) for what is done then.

@@ -13,5 +13,5 @@ from gim.agents import q_learning
 print(inspect.getsource(q_learning))
 
 # %% [markdown]
-# `gim.testing.check_agent(YourAgent())` says whether yours behaves: compiled, plain, stepwise and
-# resumed runs agree bit for bit.
+# `gim new agent mine` writes a file to begin with. `gim.testing.check_agent(YourAgent())` says
+# whether yours behaves: compiled, plain, stepwise and resumed runs agree bit for bit.

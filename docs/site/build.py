@@ -41,6 +41,7 @@ ORDER = [  # of the gallery: as people ask
     "gymnasium_env",
     "csv_log",
     "which_agent",
+    "watch_it_learn",
     "enough_runs",
     "certificate",
     "inventory",

@@ -90,7 +90,8 @@ gim.run("gim:m=5,rho=0.95,completion=als(rank=3)", "casinoland", episodes=300, s
     "theory": """
 import gim
 
-help(gim.theory)
+mdp = gim.make("riverswim")           # Lemma 2: episodes until a share rho of the pairs is known
+gim.theory.exploration_bound(mdp.S, mdp.A, mdp.horizon, mdp.diameter(), m=40, rho=0.8)
 """,
 }
 
@@ -127,6 +128,35 @@ import gim, gim.plot
 gim.plot.knownness(gim.GIM(m=3), gim.make("riverswim"), episodes=50, frames=3)
 """,
     "completion": RUN + "gim.plot.completion(run.model, run.mdp, s=1)\n",
+    "walk": """
+import gim, gim.plot
+mdp = gim.make("gridworld", seed=0)
+gim.plot.walk(gim.Analogist(), mdp, "walk.gif", s=5, episodes=20, frames=4)
+""",
+    "figure": """
+import gim.plot
+made, axes = gim.plot.figure(4.0, 3.0)   # inches; axes [rows, columns]
+axes[0, 0].plot([1, 2, 4], color=gim.plot.COLOURS[0])
+made
+""",
+    "looks": """
+import gim, gim.plot
+
+@gim.plot.looks                          # a picture of your own in the same look
+def horizon(mdp):
+    made, axes = gim.plot.figure(4.0, 3.0)
+    axes[0, 0].plot(mdp.value(mdp.plan().policy)[:-1, 0], color=gim.plot.COLOURS[0])
+    axes[0, 0].set(title=gim.plot.name_of(mdp), xlabel="step", ylabel="value of state 0")
+    return made
+
+horizon(gim.make("riverswim"))
+""",
+    "name_of": """
+import gim, gim.plot
+made, axes = gim.plot.figure(4.0, 3.0)
+axes[0, 0].set_title(gim.plot.name_of(gim.make("riverswim:length=8")))
+made
+""",
     "visits": """
 import gim, gim.plot
 gim.plot.visits(gim.from_log([(0, "go", 1.0, 1), (1, "go", 0.0, 0), (0, "stay", 0.0, 0)]))

@@ -56,12 +56,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind
-from gim.agents.episodic import Episodic, Memory
-from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
+from gim.agents.backups import sums_csr, sums_dense
+from gim.agents.episodic import Episodic, Memory, pause
+from gim.agents.ucbvi import columns_csr, columns_dense
 from gim.inference.base import inferences
 from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
-from gim.jit import bind, hot
+from gim.jit import bind, hot, seldom
 from gim.model.counts import Counts
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
@@ -71,6 +72,7 @@ OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
+ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
@@ -96,7 +98,7 @@ def most_of(v: Any) -> float:
     return most
 
 
-columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
+columns, sums = columns_dense, sums_dense  # the template is bound to one pair or the other
 
 
 def hopeful(
@@ -140,15 +142,12 @@ def hopeful(
                     bonus[i] = missed * L / n_r[s, a] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
-    by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
-    later, unused = np.empty(S * A), np.empty(S * A)
+    by_next, mean, square, later = columns(N), np.empty(S * A), np.empty(S * A), np.empty(S * A)
     q0, v0, policy0 = np.empty((S, A)), np.zeros(S), np.empty(S, policy.dtype)
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
-        moments(by_next, v[h + 1], mean, square)
-        if tests:
-            moments(by_next, v0, later, unused)
+        sums(by_next, v[h + 1], v0, tests, mean, square, later)
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
@@ -168,8 +167,13 @@ def hopeful(
             take_best(q0, v0, policy0)
 
 
-hopeful_dense = bind(hopeful, "dense", columns=columns_dense, moments=moments_dense)
-hopeful_csr = bind(hopeful, "csr", columns=columns_csr, moments=moments_csr)
+hopeful_dense = bind(hopeful, "dense", columns=columns_dense, sums=sums_dense)
+hopeful_csr = bind(hopeful, "csr", columns=columns_csr, sums=sums_csr)
+
+
+def count_entries(rows: Any) -> int:
+    """Numbers that a sweep goes through: all of a dense table, those stored of CSR parts."""
+    return int(rows[0].size if isinstance(rows, tuple) else rows.size)
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
@@ -196,8 +200,7 @@ def unknowns(belief: Belief) -> NDArray[np.bool_]:
     prior, unmet = belief.prior, belief.counts.n == 0
     if not (prior.n0.any() and unmet.any()):
         return np.zeros(unmet.shape, bool)
-    pair = np.repeat(np.arange(unmet.size), np.diff(prior.first))
-    sharp = np.bincount(pair, prior.q**2, unmet.size).reshape(unmet.shape)
+    sharp = sharpness(prior.q, prior.first, unmet.ravel()).reshape(unmet.shape)
     error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
     return np.asarray(unmet & (error > OPEN))
 
@@ -207,6 +210,17 @@ def missing(counts: Counts, rewards: tuple[float, float]) -> float:
     met = counts.n > 0
     best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
     return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
+
+
+@seldom(lambda q, first, which: q.size)
+def sharpness(q: Any, first: Any, which: Any) -> Any:
+    """The sum of q^2 of these rows, one after the other as they stand; 0 for the others."""
+    sharp = np.zeros(which.size)
+    for i in range(which.size):
+        if which[i]:
+            for j in range(first[i], first[i + 1]):
+                sharp[i] += q[j] * q[j]
+    return sharp
 
 
 @dataclass(frozen=True)
@@ -228,6 +242,9 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Backward induction with the bonus, drawn anew, and one test."""
         task, belief = mind.task, memory.belief
         rows = rows_of(seen.N, task.S, task.A)
+        memory.pause[0] = max(
+            pause(task.S, task.A, task.H), count_entries(rows) * task.H // ENTRIES
+        )
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)

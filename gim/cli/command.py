@@ -43,6 +43,9 @@ gim: reinforcement learning by analogy in finite Markov decision processes
   gim envs                                    the worlds there are, with their parameters
   gim agents                                  the agents there are, with theirs
 
+  gim learn LOG.csv --out FOLDER              a policy from a log of what happened
+  gim compare riverswim --agents "psrl,gim"   agents side by side, with intervals
+  gim new agent NAME                          a file to begin with, for an agent of your own
   gim doctor                                  whether all is well with this installation
 
 `gim --help` lists all commands, `gim COMMAND --help` tells more about one.
@@ -102,9 +105,12 @@ def needs(extra: str, *packages: str) -> None:
 
 def whole(text: str) -> int:
     """Read a whole number, also one written as 1e6."""
-    number = float(text)
+    try:
+        number = float(text)
+    except ValueError:
+        number = float("nan")
     if not number.is_integer() or abs(number) > 1e30:
-        raise ValueError
+        raise argparse.ArgumentTypeError(f"{text!r} is no whole number such as 1000 or 1e6")
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(number)
 
 

@@ -167,7 +167,7 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
         rows += [
             ["pairs inferred, their own samples included", f"{found.inferred.sum():,}"],
             ["  without a sample", f"{found.unmet.sum():,}"],
-            ["  without a bound: no judge of their kind", f"{found.unbounded.sum():,}"],
+            ["  without a bound: too few like them were tried", f"{found.unbounded.sum():,}"],
         ]
     if true.inferred:
         rows += [

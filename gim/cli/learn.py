@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     learned.policy.to_csv(args.out / "policy.csv")
     learned.policy.to_json(args.out / "policy.json")
     learned.model.save(args.out / "model.npz")
-    print(f"{log.describe()}\n\n{learned.describe()}\n")
+    print(f"{log.describe()}\n{_cut(args)}\n{learned.describe()}\n")
     with replacing(args.out / "report.html") as file:
         file.write(page(learned, f"{Path(args.log).name}: a policy from a log").encode())
     print(f"Saved policy.csv, policy.json, model.npz and report.html in {args.out}")
@@ -82,6 +82,14 @@ def _read(args: argparse.Namespace) -> Log:
         )
     except ValueError as problem:  # in the words of the command line
         raise ValueError(str(problem).replace("strict=False", "--skip")) from None
+
+
+def _cut(args: argparse.Namespace) -> str:
+    """How episodes were told apart, where no column does."""
+    if args.episode is not None:
+        return ""
+    where = "is not where the row before led" if args.next else "follows an end"
+    return f"episodes     begin where a row {where}; --episode COLUMN tells them apart\n"
 
 
 def _columns(text: str) -> Any:

@@ -19,7 +19,9 @@ from gim.cli.command import whole
 from gim.deploy import names_of
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.names import Names
 from gim.policy import Policy
+from gim.spaces import numbering_of
 from gim.worlds import world_of
 
 Act = Callable[[Any, int], Any]
@@ -58,17 +60,43 @@ def run(args: argparse.Namespace) -> int:
 
 
 def in_world(policy: Policy, world: Any) -> Act:
-    """The action of a policy in a state of the world, at a step, both by the world's names."""
+    """The action of a policy in a state of the world, at a step, both as the world has them."""
     states, actions = names_of(world)
+    _check_names(policy, states, actions)
     is_table, last = isinstance(world, TabularMDP), (policy.horizon or 1) - 1
     rng = np.random.default_rng(0)
+    space = None if is_table else numbering_of("action space", world.action_space)
 
     def act(state: Any, step: int) -> Any:
         name = states[state] if is_table else state
-        played = policy(name, min(step, last), rng)
-        return actions.find(played) if is_table else played
+        played = actions.find(policy(name, min(step, last), rng))
+        return played if space is None else space.decode(played)  # an array, not a tuple
 
     return act
+
+
+def _check_names(policy: Policy, states: Names, actions: Names) -> None:
+    """Raise if the policy was made for another world: it shares no name of a state or an action."""
+    for ours, theirs in ((policy.states, states), (policy.actions, actions)):
+        if not any(_knows(ours, theirs[i]) for i in range(theirs.n)):
+            raise ValueError(
+                f"this policy is for another world: its {ours.kind}s are {_some(ours)}, the "
+                f"world's {_some(theirs)}"
+            )
+
+
+def _knows(names: Names, name: Any) -> bool:
+    try:
+        names.find(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _some(names: Names) -> str:
+    """How many there are, and the first of them."""
+    first = ", ".join(str(names[i]) for i in range(min(names.n, 4)))
+    return f"{first}{', ...' if names.n > 4 else ''} ({names.n:,} in all)"
 
 
 def _table(mdp: TabularMDP, act: Act, episodes: int, rng: np.random.Generator) -> Any:

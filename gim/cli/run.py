@@ -40,8 +40,9 @@ def run(args: argparse.Namespace) -> int:
     results = play(study.trials(), args, "running", words)
     if isinstance(results, int):
         return results
-    if study.description:
-        print(f"{study.description}\n")
+    for text in (study.title, study.description):
+        if text:
+            print(f"{text}\n")
     show([each.task for each in study.tasks], study.agents, results)
     keep_table(results, args.out)
     keep_study(args.study, args.out)

@@ -82,6 +82,15 @@ def curve(returns: Any, mdp: TabularMDP | None) -> str:
     return f"return by episode  {line}  {ends}\n(▁ is the random policy, █ the optimum)"
 
 
+def meaning(mdp: TabularMDP, mean: float) -> str:
+    """What a score says: where the random policy earns less than nothing it may be below zero."""
+    best, worst = mdp.optimal_return(), mdp.random_return()
+    if best <= worst:
+        return "every policy earns as much as the random one"
+    way = f"{100 * (mean - worst) / (best - worst):.3g} % of the way from the random policy to"
+    return f"mean return over the optimum; {way} it" if best > 0 else f"{way} the optimum"
+
+
 def world_name(run: Run) -> str:
     """The world's name and its sizes."""
     if isinstance(run.world, TabularMDP):
@@ -98,7 +107,7 @@ def _figures(run: Run, best: Policy | None) -> list[list[Any]]:
     rows: list[list[Any]] = [["world", world_name(run)], ["agent", run.agent], ["seed", run.seed]]
     rows.append(["episodes", done if run.finished else f"{done} of {run.episodes:,}"])
     if run.mdp is not None:
-        rows.append(["score", f"{measures.score:.4f}"])
+        rows.append(["score", f"{measures.score:.4f} ({meaning(run.mdp, measures.mean)})"])
     rows.append(["mean return", _figure(measures.mean)])
     rows.append(["last tenth", _figure(measures.last)])
     if run.mdp is not None:

@@ -16,7 +16,6 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from gim import files
 from gim.agent import agents
@@ -24,7 +23,6 @@ from gim.cli.command import INTERRUPTED, whole
 from gim.cli.summary import summary, summary_of_many
 from gim.limits import check_trials
 from gim.loading import load
-from gim.mdp import TabularMDP
 from gim.policy import Policy
 from gim.progress import Progress
 from gim.reports import Report
@@ -76,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
             raise ValueError(f"{flag} keeps what came of one run: leave --seeds out")
     _check_targets(args.save, args.save_policy)
     world = world_of(args.world, args.horizon, imports=True)
-    agent = agents.make(_default(world) if args.agent is None else args.agent)
+    agent = agents.make("analogist" if args.agent is None else args.agent)
     rewards = args.rewards or "learn"
     if args.seeds is None:
         run = prepare(agent, world, args.episodes, args.seed, args.horizon, rewards=rewards)
@@ -87,11 +85,6 @@ def run(args: argparse.Namespace) -> int:
     seeds = range(args.seed, args.seed + args.seeds)
     make = partial(prepare, agent, world, args.episodes, horizon=args.horizon, rewards=rewards)
     return _many([partial(make, seed=s) for s in seeds])
-
-
-def _default(world: Any) -> str:
-    """The learner to start with; it must know how large rewards can be."""
-    return "analogist" if isinstance(world, TabularMDP) else "q_learning"
 
 
 def _check_targets(run: Path | None, policy: Path | None) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from gim.cli.command import INTERRUPTED, whole
 from gim.cli.screen import width
-from gim.experiments.comparison import comparison_table, hints, notes
+from gim.experiments.comparison import comparison_table, hints, notes, scale
 from gim.experiments.engines.base import ENGINES, engine_of
 from gim.experiments.execute import Stopped, execute
 from gim.experiments.results import Results
@@ -90,7 +90,7 @@ def show(titles: Sequence[str], agents: Sequence[str], results: Results) -> None
         start = w * len(agents) * runs
         parts = [results[start + i * runs : start + (i + 1) * runs] for i in range(len(agents))]
         several = f"{runs} runs" if runs > 1 else "1 run"
-        print(f"{title}: {parts[0].column('episodes')[0]:,} episodes, {several}\n")
+        print(f"{title}: {parts[0].column('episodes')[0]:,} episodes, {several}{scale(parts[0])}\n")
         print(comparison_table(agents, parts, width()))
         print("\n".join(["", *hints(agents, parts)]).rstrip() + "\n")
         for text in notes(agents, parts):

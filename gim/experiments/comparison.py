@@ -34,6 +34,14 @@ def comparison_table(
     return table(rows, [*head, "explored after", "plans", "time"], align="<>>>>>>>", width=width)
 
 
+def scale(results: Results) -> str:
+    """What a score is to be compared with: that of the random policy, where there is one."""
+    best, random = results.column("optimal_return"), results.column("random_return")
+    if not np.isfinite(best).all() or not (best > 0).all():
+        return ""  # else a score is 0 for the random policy
+    return f" (score 1 is the optimum, {(random / best).mean():.3g} the random policy)"
+
+
 def hints(agents: Sequence[str], parts: Sequence[Results]) -> list[str]:
     """Which agents the runs cannot tell from the best, and how many runs it would take."""
     measure, best = measure_of(parts), best_of(parts)

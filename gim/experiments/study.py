@@ -1,5 +1,6 @@
 """A study, declared in a TOML file: tasks x agents x parameter grids x seeds.
 
+    title = "How m matters"                    # for people: may be left out, as may a description
     episodes = 2000
     runs = 10                                  # from seed 0 on; or seeds = [3, 5, 8]
     tasks = ["riverswim", "my.npz", "FrozenLake-v1"]
@@ -37,7 +38,7 @@ from gim.limits import check_steps, check_trials
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean, parse, write
 
-KEYS = ("description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
+KEYS = ("title", "description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
 
 
 class StudyTask(NamedTuple):
@@ -63,6 +64,7 @@ class Study:
     seeds: tuple[int, ...]
     epsilon: float | None = None
     description: str = ""
+    title: str = ""
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -102,7 +104,7 @@ class Study:
             tuple(dict.fromkeys(agents)),
             seeds,
             given.get("epsilon"),
-            _text(given.get("description", ""), "description"),
+            *(_text(given.get(key, ""), key) for key in ("description", "title")),
         )
         check_trials(len(study.tasks) * len(study.agents) * len(study.seeds))
         study.trials()

@@ -240,13 +240,19 @@ class Learned:
             f"{estimate:.4g} ({lower:.4g} to {upper:.4g}), {self.unseen} pairs never tried>"
         )
 
+    @property
+    def _over(self) -> str:
+        horizon, gamma = self.behind.case.horizon, self.behind.case.gamma
+        steps = "" if horizon is None else f" in {horizon} steps"
+        return steps if gamma == 1.0 else f"{steps}, discounted by {gamma:g}"
+
     def describe(self) -> str:
         """What came of it, as text: a line for each fact."""
         gain = self.against()
         lines = [
-            f"value        {_written(self.value)}",
-            f"better       {_written(gain)} than the baseline",
-            f"never tried  {self.unseen} recommended pairs, by analogy with others",
+            f"value        {_written(self.value)}{self._over}",
+            f"better       {_written(gain)} than the baseline (who acted, unless given)",
+            f"never tried  {self.unseen} pairs that the policy plays, by analogy with others",
             f"check        {self.agreement}",
         ]
         if certifiable(self):

@@ -206,7 +206,9 @@ class Log:
         for column, edges in self.bins.items():
             lines.append(f"bins         {column}: {', '.join(f'{edge:.6g}' for edge in edges)}")
         if self.available is None:
-            lines.append("possible     nobody says which actions are: those seen, and by analogy")
+            lines.append(
+                "possible     in each state the actions seen there, and those inferred by analogy"
+            )
         if self.truncated:
             lines.append(
                 f"cut off      {_many(self.truncated, 'episode')} that end in a state left"

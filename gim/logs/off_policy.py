@@ -172,7 +172,7 @@ def agreement(model: Any, robust: Estimate | None) -> str:
     few = robust.episodes < FEW
     rests = f"it rests on {robust.episodes:.2g} episodes, weights considered"
     if robust.episodes == 0:
-        rests = "in the end no episode does as the policy would, and the model fills in"
+        rests = "no episode does as the policy would to the end: there it is the model's word"
     if model.upper < robust.lower or robust.upper < model.lower:
         more = "more" if model.estimate > robust.estimate else "less"
         text = f"the model promises {more} than the log, by doubly robust evaluation {shown}"

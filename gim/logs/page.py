@@ -69,6 +69,11 @@ def _worth(learned: Learned) -> Iterable[str]:
     over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
     weight = "" if case.discount is None else f", each step weighing {case.discount:g} of the last"
     text = f"Returns {over}{weight}; intervals of 90 %. Chosen by {type(learned.safe).__name__}."
+    if case.horizon is not None and log.lengths.mean() < case.horizon:
+        text += (
+            f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "
+            "returned is for these."
+        )
     yield f'<p class="soft">{escape(text)}</p>'
 
 
@@ -76,6 +81,9 @@ def _inferred(learned: Learned) -> Iterable[str]:
     log, behind = learned.log, learned.behind
     inferred = int(((log.counts.n == 0) & behind.supported).sum())
     yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
+    yield from (f"<p>{escape(note.capitalize())}.</p>" for note in behind.notes)
+    if not behind.belief.prior.speaks:
+        return
     made_of = (log.variables, log.action_variables)
     frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
     rules = analogies(log.counts, frame, words_of(*log.names(), *made_of))

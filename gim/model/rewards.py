@@ -14,8 +14,8 @@ LargestReward = Annotated[float | None, Within(), "the largest r(s,a); none: the
 
 
 LEARNED_RANGE = (
-    "this world does not say how large its rewards can be, so what was seen stands for it: if more "
-    "is possible, give the agent r_max= (and r_min=)"
+    "this world does not say how large its rewards can be, so what was seen stands for it: if far "
+    "more is possible, give the agent r_max= (and r_min=)"
 )
 
 
@@ -53,15 +53,19 @@ def reward_range(
 def seen_range(counts: Any) -> tuple[float, float]:
     """The least and the largest mean reward of the pairs met; one unit apart if all are equal.
 
-    So a pair never met is worth no less than the best that was met, and before anything was met a
-    reward is from 0 to 1.
+    While something was never tried in a state that was met, it may pay more than all that was, by
+    as much as the range is wide: an agent that took the best so far for the best there is would
+    repeat it for ever. Before anything was met a reward is from 0 to 1.
     """
     met = counts.n > 0
     if not met.any():
         return 0.0, 1.0
     r = counts.R[met] / counts.n[met]
     least, largest = float(r.min()), float(r.max())
-    return least, largest if largest > least else least + 1.0
+    untried = not met[met.any(axis=1)].all()
+    if largest == least:
+        return least, least + 1.0
+    return least, largest + (largest - least) * untried
 
 
 def most_to_come(H: int, r_max: float, discount: float = 1.0) -> NDArray[np.float64]:

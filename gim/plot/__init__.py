@@ -8,6 +8,7 @@ from gim.plot.logs import visits
 from gim.plot.look import COLOURS, LOOK, MAP, figure, looks, name_of
 from gim.plot.models import completion, knownness, rates, singular_values
 from gim.plot.runs import analogies, curves
+from gim.plot.walk import walk
 from gim.plot.worlds import graph, grid
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "rates",
     "singular_values",
     "visits",
+    "walk",
 ]

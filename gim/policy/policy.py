@@ -21,6 +21,7 @@ from gim.terminal import table
 SUM_TOLERANCE = 1e-8  # as planners have it
 
 SHOWN = 40  # lines of a policy in a notebook
+MOST_CHANGES = 6  # of a state that a table shows
 
 
 class Policy:
@@ -127,7 +128,11 @@ class Policy:
     # -- ways out and in
 
     def table(self) -> str:
-        """The policy as text, a line for each state; steps count from 0."""
+        """The policy as text, a line for each state; steps count from 0.
+
+        Of a state in which it changes its mind often the first changes are shown, and how many more
+        there are; the files have them all.
+        """
         given = self._changes()
         said: list[list[tuple[int, str]]] = [[] for _ in range(len(self.states))]
         for s, h, row in zip(given.state.tolist(), given.step.tolist(), given.rows, strict=True):
@@ -135,7 +140,9 @@ class Policy:
         timed = len(given.rows) > len(said)
         lines = []
         for s, parts in enumerate(said):
-            several = ", ".join(f"{text} ({h})" for h, text in parts)
+            several = ", ".join(f"{text} ({h})" for h, text in parts[:MOST_CHANGES])
+            if (more := len(parts) - MOST_CHANGES) > 0:
+                several += f", ... ({more} more)"
             what = several if len(parts) > 1 else parts[0][1]
             known = self.seen is None or self.seen[s]
             lines.append([str(self.states[s]), what if known else "(never seen)"])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.running import build
+from gim.experiments.subject import Subject, subject_of
 from gim.experiments.trial import Trial
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
@@ -29,8 +29,10 @@ def compile_loops(trials: list[Trial]) -> None:
 
 
 def rehearse(trial: Trial) -> None:
-    """Play so much of a trial that all it runs is compiled."""
-    _play_a_little(prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed))
+    """Play so much of a trial that all it runs is compiled; what does not play has no loop."""
+    agent = subject_of(trial.agent)
+    if not isinstance(agent, Subject):
+        _play_a_little(prepare(agent, build(trial.task), trial.episodes, trial.seed))
 
 
 def kind_of(trial: Trial) -> tuple[Any, Any]:

@@ -58,8 +58,10 @@ def _told(folder: Path | None) -> tuple[str, str]:
     if folder is not None and (folder / STUDY).is_file():
         try:
             text = (folder / STUDY).read_bytes().decode()
-            description = str(tomllib.loads(text).get("description", "")).strip().rstrip(".")
-            title = f"Study: {text.splitlines()[0].removeprefix('# ')}"
+            given = tomllib.loads(text)
+            description = str(given.get("description", "")).strip().rstrip(".")
+            name = f"Study: {text.splitlines()[0].removeprefix('# ')}"
+            title = str(given.get("title", "")).strip() or name
         except (ValueError, IndexError):  # edited, damaged: the results do not depend on it
             pass
     return title, description
@@ -112,7 +114,10 @@ def _certificate(agent: str, results: Results) -> list[str]:
     most, true = float(bound[some].mean()), float(loss[some].mean())
     what = f"the best policy that {agent} has learned"
     if most >= 1:
-        return [f"Credible certificate: no useful bound on what {what} loses."]
+        return [
+            f"Credible certificate: what {what} loses cannot be bounded yet, more episodes would "
+            f"tell; it loses {100 * max(true, 0.0):.3g} % (means over {int(some.sum())} runs)."
+        ]
     return [
         f"Credible certificate: with probability {100 * OF_RETURNS:g} % {what} loses at most "
         f"{100 * most:.3g} % of the best; it loses {100 * max(true, 0.0):.3g} % (means over "

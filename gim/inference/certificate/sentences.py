@@ -21,8 +21,8 @@ def of_returns(it: Certificate) -> str:
     expects = f"the policy expects {figure(it.expected)} an episode"
     if it.useless and it.blind > 1.0 - it.share:
         return (
-            f"{it.kind}: no bound, {percent(it.blind)} of the episodes meet pairs that "
-            f"were never tried and are like no other; {expects}"
+            f"{it.kind}: no bound yet, {percent(it.blind)} of the episodes meet pairs that "
+            f"were never tried and are like no other (`.unbounded`): try these; {expects}"
         )
     how = "with probability" if it.kind == "credible" else "with a probability of at least"
     low, high = (figure(x) for x in it.earns)
@@ -39,9 +39,23 @@ def of_returns(it: Certificate) -> str:
         loss = part_of_the_best(it, it.loss)
         return f"{earns} and loses {loss}; it expects {figure(it.expected)}{usual}"
     if it.kind == "guaranteed":
-        return f"{it.kind}: no useful bound, more episodes are needed; {expects}"
-    unknown = "how far that is from the best is not known, for want of judges"
-    return f"{earns}; {unknown}{usual}"
+        return (
+            f"{it.kind}: no useful bound, more episodes are needed "
+            f"(kind='credible' gets by with fewer); {expects}"
+        )
+    return f"{earns}; {unknown_loss(it)}{usual}"
+
+
+def unknown_loss(it: Certificate) -> str:
+    """Why nothing is said of the loss, and what would help."""
+    untried = int((it.unmet & it.unbounded).sum())
+    if not untried:
+        return "how far that is from the best is not known yet: more episodes would tell"
+    pairs = "1 pair was" if untried == 1 else f"{untried:,} pairs were"
+    return (
+        f"how far that is from the best is not known: {pairs} never tried, like no other, and "
+        "may pay anything (more episodes, or known rewards, would tell)"
+    )
 
 
 def part_of_the_best(it: Certificate, loss: float) -> str:
@@ -59,13 +73,13 @@ def of_pairs(it: Certificate) -> str:
     if not inferred:
         return "every pair has enough visits of its own; nothing is inferred"
     if not it.judged:
-        return f"nothing is inferred that could be judged; {unmet:,} pairs were never met"
+        return f"nothing is inferred that could be checked yet; {unmet:,} pairs were never met"
     text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
     if silent == inferred:
-        return f"{text}; none has a bound on its error, for want of judges of its kind"
+        return f"{text}; none has a bound on its error: too few like it were tried"
     text = f"{text}; bounds on their errors have a nominal coverage of {percent(it.share)}"
     if silent:
-        text = f"{text}, but {silent:,} have none, for want of judges of their kind"
+        text = f"{text}, but {silent:,} have none: too few like them were tried"
     return text
 
 

@@ -187,6 +187,15 @@ def leading(base: Ints, own: Ints, outcomes: Outcomes, o: int, values: Values) -
 
 
 @entry
+def resized(numbers: Any, room: int) -> Any:
+    """The same whole numbers with so much room."""
+    found = np.empty(room, np.int64)
+    for i in range(min(room, numbers.size)):
+        found[i] = numbers[i]
+    return found
+
+
+@entry
 def longer(outcomes: Any, chances: Any, room: int) -> Any:
     """The same with so much room."""
     more, further = np.empty(room, np.int64), np.empty(room)

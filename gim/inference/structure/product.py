@@ -19,7 +19,7 @@ from gim.jit import seldom
 
 SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
-LONGEST = 256  # successors that are kept, the likeliest
+LONGEST = 128  # successors that are kept, the likeliest
 
 
 class Product:
