@@ -27,9 +27,8 @@ GAP, GIGABYTES = 0.05, 2.0  # at most
 PHASES = ("interacting", "planning the walk", "completing", "planning")
 
 
-def main() -> int:
+def main(side: int = SIDE, *seeds: int) -> int:
     """Print the table; 1 if a target is missed."""
-    side, *seeds = map(int, sys.argv[1:] or [SIDE])
     began = process_time()
     grid = gim.make("gridworld", height=side, width=side, slip=SLIP, horizon=H).to_sparse()
     mdp = grid.with_(start=np.full(grid.S, 1 / grid.S))
@@ -57,4 +56,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(*map(int, sys.argv[1:])))

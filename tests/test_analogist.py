@@ -16,6 +16,7 @@ from gim.agents.analogist import (
     missing,
     multiplier,
     reward_noise,
+    room_for,
     unknowns,
 )
 from gim.agents.backups import STRIP, sums_csr, sums_dense
@@ -91,11 +92,13 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift):
     pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.1, 0.05, 0.04)
     (S, A), H = seen[1].shape, len(ceiling)
     plan = np.zeros((H, S, A)), np.zeros((H + 1, S)), np.zeros((H, S), np.int64)
-    rows, induct = seen[0].reshape(S * A, S), hopeful_dense
+    rows = seen[0].reshape(S * A, S)
+    given, induct = np.ascontiguousarray(rows.T), hopeful_dense
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
-        rows = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    induct((rows, *seen[1:]), frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales, plan)
+        given = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
+    args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales, plan
+    induct((given, *seen[1:]), *args, room_for(S, A))
     expected = literal(*seen, frame, ceiling, test, astray, pooled, L, scales)
     np.testing.assert_allclose(plan[0], expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(plan[1][:-1], expected.max(axis=2), rtol=1e-9, atol=1e-9)

@@ -11,6 +11,8 @@ from scipy import sparse
 import gim
 from gim.agents import episodic
 from gim.agents.psrl import draw_csr
+from gim.inference.analogy import Analogy
+from gim.inference.base import Frame
 from gim.jit import plain
 from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
@@ -101,6 +103,24 @@ def test_no_dense_table_is_made(agent):
         tracemalloc.stop()
     assert run.finished
     assert peak < 60e6  # a table by next state would take 143 MB
+
+
+def test_an_inference_in_a_large_world_names_no_row_of_all_states():
+    """A fold of marginal rows, dense, would take 10 MB, and four times that to be made."""
+    world = grid()
+    world = world.with_(start=np.full(world.S, 1 / world.S))
+    counts = gim.run("rmax:m=1", world, 150, seed=0).memory.belief.counts
+    assert np.count_nonzero(counts.n) > 2400
+    frame = Frame(world.available, world.terminal, world.reward_range)
+    infer = Analogy()
+    infer(counts, frame, np.random.default_rng(0))
+    tracemalloc.start()
+    try:
+        infer(counts, frame, np.random.default_rng(0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40e6  # 23 MB; 65 with them
 
 
 def test_psrl_plans_alike_on_sparse_and_dense_draws(monkeypatch):

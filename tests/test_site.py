@@ -34,6 +34,12 @@ def test_the_gallery_has_a_place_for_every_page():
     assert sorted(["tutorial", *build.ORDER]) == [path.stem for path in GALLERY]
 
 
+def test_the_side_bar_has_every_page():
+    """Sphinx warns of a page that nothing leads to, and a warning is an error."""
+    shown = {name for names in build.TREE.values() for name in names}
+    assert {path.stem for path in (ROOT / "docs").glob("*.md")} - {"index"} <= shown
+
+
 def test_a_page_that_fails_says_where():
     cells = [pages.Cell("markdown", "x"), pages.Cell("code", "1 / 0")]
     with pytest.raises(RuntimeError, match="mine, cell 1: ZeroDivisionError"):

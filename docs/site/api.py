@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import re
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -12,6 +14,7 @@ from typing import Any
 import gim
 import gim.plot
 from docs.site.examples import AGENT, EXAMPLES, PLOTS
+from docs.site.pages import Cell, run
 from gim.params import describe
 
 GROUPS: dict[str, Callable[[Any], bool]] = {  # the first that fits
@@ -34,7 +37,9 @@ def pages() -> dict[str, str]:
         for group, names in found.items()
     }
     drawn = [
-        _entry(f"gim.plot.{name}", getattr(gim.plot, name), code) for name, code in PLOTS.items()
+        f"{_entry(f'gim.plot.{name}', getattr(gim.plot, name), code)}\n\n"
+        f"![what this draws](plots/{name}.png)"
+        for name, code in PLOTS.items()
     ]
     made["api-plot"] = f"# Pictures: gim.plot\n\n{inspect.getdoc(gim.plot)}\n\n" + "\n\n".join(
         drawn
@@ -136,9 +141,20 @@ def _contents(module: ModuleType) -> str:
     return "\n".join(rows)
 
 
+def draw(folder: Path) -> None:
+    """Run the examples of pictures, each into a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, code in PLOTS.items():
+        print(f"drawing gim.plot.{name}", flush=True)
+        with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+            (picture,) = run([Cell("code", code.strip())], name)[0].pictures
+        picture.savefig(folder / f"{name}.png", dpi=110)
+
+
 def write(folder: Path) -> list[str]:
     """Write all pages; their names."""
     made = pages()
+    draw(folder / "plots")
     for name, text in made.items():
         (folder / f"{name}.md").write_text(text + "\n", "utf-8")
     return list(made)

@@ -29,8 +29,9 @@ TREE = {  # what the side bar shows
         "policies",
         "tasks",
     ],
-    "Learning by analogy": ["analogy", "variables", "structure", "certificates", "study", "rivals"],
-    "The paper": ["paper", "exploration", "completion", "theory", "reproduction"],
+    "Learning by analogy": ["analogy", "variables", "structure", "certificates"],
+    "What was measured": ["study", "rivals", "scoreboard", "benchmarks"],
+    "The paper": ["paper", "exploration", "completion", "theory", "reproduction", "sentences"],
     "The machinery": ["planning", "framework", "laboratory", "files", "robustness", "extending"],
     "Agents": ["agents/*"],
     "Reference": ["api-functions", "api-types", "api-agents", "api-plot", "api-modules"],
@@ -59,6 +60,8 @@ def gather(source: Path) -> None:
     ignored = shutil.ignore_patterns("*.py", "site", "__pycache__")
     shutil.copytree(DOCS, source, ignore=ignored)
     shutil.copy(DOCS / "site" / "conf.py", source)
+    (source / "_static").mkdir()
+    shutil.copy(DOCS / "site" / "site.css", source / "_static")
     shutil.copy(ROOT / "CHANGELOG.md", source / "changes.md")
     shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
     for path in source.rglob("*.md"):

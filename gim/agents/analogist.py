@@ -58,7 +58,6 @@ from numpy.typing import NDArray
 from gim.agent import Agent, Mind
 from gim.agents.backups import sums_csr, sums_dense
 from gim.agents.episodic import Episodic, Memory, pause
-from gim.agents.ucbvi import columns_csr, columns_dense
 from gim.inference.base import inferences
 from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
@@ -98,7 +97,7 @@ def most_of(v: Any) -> float:
     return most
 
 
-columns, sums = columns_dense, sums_dense  # the template is bound to one pair or the other
+sums = sums_dense  # the template is bound to one or the other
 
 
 def hopeful(
@@ -111,21 +110,26 @@ def hopeful(
     L: float,
     scales: Any,
     plan: Any,
+    room: Any,
 ) -> None:
     """Backward induction with bonuses and one test, into plan = (q, v, policy).
 
-    `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
+    `seen` is the evidence with its columns [S, S*A] or CSR; `frame` the available pairs, terminal
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
     [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
     that stand for next states, for those that few visits have missed, for the best of them, for
-    rewards, and for what few visits have missed of them.
+    rewards, and for what few visits have missed of them; `room` is to work in: what allocates takes
+    long to compile.
     """
     scale, rare, hope, of_rewards, missed = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
+    # reward, 1/n, its variance / n, bonus per step; sums over next states; the plan without a test
+    (r, one, noise, bonus), (mean, square, later), (q0, v0, policy0) = room
     H, S, A = q.shape
-    r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
     tests = False
+    for i in range(S * A):
+        r[i] = one[i] = noise[i] = bonus[i] = 0.0
     for s in range(S):
         for a in range(A):
             i = s * A + a
@@ -142,12 +146,11 @@ def hopeful(
                     bonus[i] = missed * L / n_r[s, a] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
-    by_next, mean, square, later = columns(N), np.empty(S * A), np.empty(S * A), np.empty(S * A)
-    q0, v0, policy0 = np.empty((S, A)), np.zeros(S), np.empty(S, policy.dtype)
-    v[H] = 0.0
+    for s in range(S):
+        v[H, s] = v0[s] = 0.0
     for h in range(H - 1, -1, -1):
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
-        sums(by_next, v[h + 1], v0, tests, mean, square, later)
+        sums(N, v[h + 1], v0, tests, mean, square, later)
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
@@ -167,8 +170,14 @@ def hopeful(
             take_best(q0, v0, policy0)
 
 
-hopeful_dense = bind(hopeful, "dense", columns=columns_dense, sums=sums_dense)
-hopeful_csr = bind(hopeful, "csr", columns=columns_csr, sums=sums_csr)
+hopeful_dense = bind(hopeful, "dense", sums=sums_dense)
+hopeful_csr = bind(hopeful, "csr", sums=sums_csr)
+
+
+def room_for(S: int, A: int) -> Any:
+    """What `hopeful` works in."""
+    parts = tuple(np.empty((7, S * A)))
+    return parts[:4], parts[4:], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
 
 
 def count_entries(rows: Any) -> int:
@@ -256,9 +265,10 @@ class Analogist(Episodic, Agent, name="analogist"):
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
-        induct = hopeful_csr if isinstance(rows, tuple) else hopeful_dense
+        sparse = isinstance(rows, tuple)
+        induct = hopeful_csr if sparse else hopeful_dense
         induct(
-            (rows, *seen[1:]),
+            (rows if sparse else np.ascontiguousarray(rows.T), *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory, rewards, mind),
@@ -266,6 +276,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             L,
             (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
             (memory.q, memory.v, memory.policy),
+            room_for(task.S, task.A),
         )
 
     def _tests(

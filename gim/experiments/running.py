@@ -81,7 +81,8 @@ def build(task: str) -> Any:
 
 
 def _prepared(agent: Any, trial: Trial) -> Run:
-    run = prepare(agent, build(trial.task), trial.episodes, trial.seed)
+    world = build(trial.task)
+    run = prepare(agent, world, trial.episodes, trial.seed, rewards=trial.rewards)
     if trial.epsilon is None:
         return run
     return Probed.of(run) if has_probes(run) else Watched.of(run, trial.epsilon)

@@ -101,7 +101,7 @@ def _fitted(spike: Floats, slab: Floats) -> tuple[Floats, Floats]:
     return doubt, total
 
 
-@seldom(lambda first, N, q, visits, leaks, S: 20 * N.size * visits.size * leaks.size)
+@seldom(lambda first, N, q, visits, leaks, S: 8 * N.size * visits.size * leaks.size)
 def likelihoods(first: Any, N: Any, q: Any, visits: Any, leaks: Any, S: int) -> Any:
     """ln DM(N; n0 q') for every leak and n0 [leaks, n0s, K], and ln DM(N; 1/S) [K]."""
     K = first.size - 1

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gim.jit import entry
+from gim.jit import seldom
 
 ROUNDING = 1e-12  # how far from 1 the sum of a distribution may be
 
@@ -63,7 +63,7 @@ def project_rows(P: Any) -> Any:
     return projected
 
 
-@entry
+@seldom(lambda data, first: 4 * data.size)
 def _project(data: Any, first: Any) -> None:
     for n in range(first.size - 1):
         row, total, least, most = data[first[n] : first[n + 1]], 0.0, np.inf, -np.inf

@@ -32,12 +32,13 @@ def rehearse(trial: Trial) -> None:
     """Play so much of a trial that all it runs is compiled; what does not play has no loop."""
     agent = subject_of(trial.agent)
     if not isinstance(agent, Subject):
-        _play_a_little(prepare(agent, build(trial.task), trial.episodes, trial.seed))
+        world, n = build(trial.task), trial.episodes
+        _play_a_little(prepare(agent, world, n, trial.seed, rewards=trial.rewards))
 
 
-def kind_of(trial: Trial) -> tuple[Any, Any]:
-    """What of a trial decides what is compiled for it: the kinds of its agent and of its task."""
-    return _kind(trial.agent), _kind(trial.task)
+def kind_of(trial: Trial) -> tuple[Any, Any, str]:
+    """What of a trial decides what is compiled: the kinds of its agent, its task, its rewards."""
+    return _kind(trial.agent), _kind(trial.task), trial.rewards
 
 
 def _play_a_little(run: Run) -> None:

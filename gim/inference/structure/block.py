@@ -99,9 +99,7 @@ def counted(levels: list[Level], many: int, mass: Floats, n: Floats) -> Lists:
     return Lists(start, outcome[kept], mass[kept])
 
 
-@seldom(
-    lambda start, outcome, mass, parent, n, kappa, before: 4 * (n.size * before.size + mass.size)
-)
+@seldom(lambda start, outcome, mass, parent, n, kappa, before: n.size * before.size + mass.size)
 def back_off(
     start: Any, outcome: Any, mass: Any, parent: Any, n: Any, kappa: Any, before: Any
 ) -> Any:

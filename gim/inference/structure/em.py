@@ -218,7 +218,7 @@ def judge(
             held[k, i] += others / (rest + last[k])
 
 
-@seldom(lambda out, fold, seen, *_: 10 * out.size * seen[-1].size)
+@seldom(lambda out, fold, seen, *_: 6 * out.size * seen[-1].size)
 def em(
     out: Any,
     fold: Any,

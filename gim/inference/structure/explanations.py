@@ -197,7 +197,7 @@ def leads(
     return reached
 
 
-@seldom(lambda base, own, slot, target, add, *_: 2 * slot.size * add.size)
+@seldom(lambda base, own, slot, target, add, *_: 4 * slot.size * add.size)
 def explain(
     base: Any,
     own: Any,

@@ -15,7 +15,7 @@ import numpy as np
 from gim.jit import hot, seldom
 
 
-@seldom(lambda seen, mass, n, share, *_: 40 * share.size * seen[-1].size)
+@seldom(lambda seen, mass, n, share, *_: 12 * share.size * seen[-1].size)
 def settle(
     seen: Any, mass: Any, n: Any, share: Any, kappa: float, iterations: int, enough: float
 ) -> Any:

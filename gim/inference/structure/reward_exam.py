@@ -143,7 +143,7 @@ def _highest(spike: Floats, weight: Floats, e: int) -> tuple[int, float]:
     return e, here
 
 
-@seldom(lambda fold, key, *_: 4 * FOLDS * key.size)
+@seldom(lambda fold, key, *_: 3 * FOLDS * key.size)
 def speak(
     fold: Any,
     key: Any,
