@@ -2,6 +2,7 @@
 
     python -m benchmarks.first_episodes                       # 100 episodes, 10 seeds from 7000
     python -m benchmarks.first_episodes queues inventory --seeds 20
+    python -m benchmarks.first_episodes --written             # worlds the learner was not made for
 
 Every world is played by the default learner and by its plain twin, UCBVI with its bonus by rule,
 from the same seeds. 0 is the random policy and 1 the optimum, both exact, so a score is the mean
@@ -16,6 +17,7 @@ import sys
 import numpy as np
 
 import gim
+from benchmarks import written
 from benchmarks.common import machine, table
 from gim.worlds import world_of
 
@@ -38,10 +40,17 @@ def share(agent: str, mdp: gim.TabularMDP, episodes: int, seed: int) -> float:
     return float((gim.run(agent, mdp, episodes, seed).returns.mean() - low) / (high - low))
 
 
+def table_of(word: str) -> gim.TabularMDP:
+    """The world of that name, from its table if it is an environment's."""
+    world = world_of(word)
+    return world if isinstance(world, gim.TabularMDP) else gim.from_gymnasium(world)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("worlds", nargs="*", default=WORLDS)
+    parser.add_argument("worlds", nargs="*")
+    parser.add_argument("--written", action="store_true", help="those of benchmarks/written")
     parser.add_argument("--seeds", type=int, default=10)
     parser.add_argument("--first", type=int, default=7000, help="the first seed")
     parser.add_argument("--episodes", type=int, default=100)
@@ -49,10 +58,8 @@ def main(arguments: list[str] | None = None) -> int:
     seeds = range(given.first, given.first + given.seeds)
     print(f"{machine()}; {given.episodes} episodes, {given.seeds} seeds from {given.first}")
     rows = []
-    for word in given.worlds:
-        mdp = world_of(word)
-        if not isinstance(mdp, gim.TabularMDP):
-            mdp = gim.from_gymnasium(mdp)
+    for word in given.worlds or (written.WORLDS if given.written else WORLDS):
+        mdp = written.WORLDS[word]() if given.written else table_of(word)
         found = np.array([[share(a, mdp, given.episodes, s) for a in AGENTS] for s in seeds])
         gain = found[:, 1] - found[:, 0]
         error = gain.std(ddof=1) / len(gain) ** 0.5 if len(gain) > 1 else float("nan")

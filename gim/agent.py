@@ -40,6 +40,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.jit import compiled_for
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
@@ -90,12 +91,17 @@ class Mind:
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:
-        """Count the processor time spent inside under this name in `run.seconds`."""
-        before = time.thread_time()
+        """Count the processor time spent inside under this name in `run.seconds`.
+
+        What was compiled meanwhile counts as compiling.
+        """
+        before, compiled = time.thread_time(), compiled_for()
         try:
             yield
         finally:
-            self.seconds[phase] += time.thread_time() - before
+            compiled = compiled_for() - compiled
+            self.seconds["compiling"] += compiled
+            self.seconds[phase] += time.thread_time() - before - compiled
 
     def note(self, text: str) -> None:
         """Keep a warning for the user; `gim.run` shows each once."""

@@ -24,11 +24,12 @@ version that raises an IndexError where the other would read or write outside an
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import inspect
-import logging
-import pickle
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cached_property, lru_cache, update_wrapper
 from pathlib import Path
 from types import FunctionType
@@ -36,16 +37,17 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core.caching import FunctionCache, IndexDataCacheFile
 from numba.core.registry import CPUDispatcher
 
+from gim.compile_cache import Cache, say
 from gim.inner import Inner
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3"
-MUCH = 200_000  # steps of a loop that plain Python does in the time that compiling it takes
+MUCH = 1e6  # microseconds of plain Python for each second that compiling takes
 CONSTANTS = (bool, int, float, str, tuple, type(None))
+_spent, _compiling = [0.0], [False]  # seconds; whether it is going on
 
 
 def hot(f: F) -> F:
@@ -67,11 +69,13 @@ def entry(f: F) -> F:
 def seldom(work: Callable[..., float]) -> Callable[[F], F]:
     """Compile a function that Python calls once it has had some work to do.
 
-    Compiling takes a second or so, in which plain Python gets through MUCH steps; so it is plain,
-    bit for bit the same, until it has done as many, unless its machine code is on disk already.
+    It is plain, bit for bit the same, until that has taken as long as compiling would, unless its
+    machine code is on disk already. So no more than twice the time is spent that it needs, whatever
+    comes. Earlier processes count: a tally of what they have done is kept on disk as well.
 
     Args:
-        work: gives of the arguments about how many steps the innermost loop has.
+        work: gives of the arguments about how many microseconds plain Python takes, for each second
+            that compiling takes.
     """
 
     def decorate(f: Any) -> Any:
@@ -82,13 +86,22 @@ def seldom(work: Callable[..., float]) -> Callable[[F], F]:
     return decorate
 
 
-def bind(template: F, label: str, inner: bool = False, **functions: Callable[..., Any]) -> F:
+def bind(
+    template: F,
+    label: str,
+    inner: bool = False,
+    work: Callable[..., float] | None = None,
+    **functions: Callable[..., Any],
+) -> F:
     """Compile a copy of `template` in which these global names stand for these functions.
 
-    An `inner` copy is for use inside a loop, like `hot`; otherwise Python calls it, like `entry`.
+    An `inner` copy is for use inside a loop, like `hot`; otherwise Python calls it, like `entry`,
+    or with `work` like `seldom`.
     """
     copy = _copy(template, functions)
     copy.__qualname__ = f"{template.__name__}[{label}]"
+    if work is not None:
+        return seldom(work)(copy)
     return hot(copy) if inner else entry(copy)
 
 
@@ -108,6 +121,11 @@ def checked(f: Any) -> Any:
     the time of another compilation, and up to an eighth of the speed.
     """
     return _checked(f, {})
+
+
+def compiled_for() -> float:
+    """Processor seconds that compiling, or loading what was compiled, has taken so far."""
+    return _spent[0]
 
 
 def to_compile(f: Any) -> bool:
@@ -135,10 +153,10 @@ class Entry(CPUDispatcher):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         try:
-            self._cache = _Cache(self.py_func)
+            self._cache = Cache(self.py_func)
         except (RuntimeError, OSError):  # no folder to write to; or from a console, without file
             if Path(self.py_func.__code__.co_filename).exists():
-                _say(
+                say(
                     "the compile cache cannot be written, each start compiles anew "
                     "(NUMBA_CACHE_DIR)"
                 )
@@ -148,6 +166,17 @@ class Entry(CPUDispatcher):
         """Whether there was machine code on disk when it was first asked for."""
         file = getattr(self._cache, "_cache_file", None)
         return file is not None and Path(file._index_path).exists()
+
+    def compile(self, sig: Any) -> Any:
+        """Compile for a signature, or load what is on disk; the time it takes is counted."""
+        if _compiling[0]:  # as part of another
+            return super().compile(sig)
+        before, _compiling[0] = time.thread_time(), True
+        try:
+            return super().compile(sig)
+        finally:
+            _compiling[0] = False
+            _spent[0] += time.thread_time() - before
 
     def add_overload(self, made: Any) -> None:
         """Take in a version; what it has inlined may refer to environments that none else sets."""
@@ -165,6 +194,9 @@ class Seldom(Entry):
     def __call__(self, *args: Any) -> Any:
         """Run it, compiled or plain."""
         if not self.overloads and not self.kept:
+            if not self.done:
+                self.done = self._tally()
+                atexit.register(self._keep_tally)
             self.done += self.work(*args)
             if self.done <= MUCH:
                 with np.errstate(all="ignore"):
@@ -174,6 +206,24 @@ class Seldom(Entry):
     @cached_property
     def _plain(self) -> Any:
         return plain(self)
+
+    @property
+    def _file(self) -> Path | None:
+        """Where the tally is kept, if anything can be."""
+        file = getattr(self._cache, "_cache_file", None)
+        return None if file is None else Path(file._index_path).with_suffix(".done")
+
+    def _tally(self) -> float:
+        """Steps done in earlier processes."""
+        try:
+            return max(0.0, min(float(self._file.read_text()), MUCH)) if self._file else 0.0
+        except (OSError, ValueError):
+            return 0.0
+
+    def _keep_tally(self) -> None:
+        if self._file and not self.overloads:
+            with suppress(OSError):  # it is never a reason to fail
+                self._file.write_text(f"{self.done:.0f}")
 
 
 def _compile(f: Any, kind: Any, **options: Any) -> Any:
@@ -211,76 +261,6 @@ def _checked(f: Any, made: dict[FunctionType, Any]) -> Any:
         copy.__qualname__ = f"{python.__qualname__}.checked"
         made[python] = _made(copy, type(f), f.targetoptions | {"boundscheck": True})
     return made[python]
-
-
-class _Data(IndexDataCacheFile):
-    """Numba's cache files, with a checksum: machine code with a wrong bit would be run."""
-
-    def _save_index(self, overloads: Any) -> None:
-        index = self._dump((self._source_stamp, overloads))
-        self._write(self._index_path, self._dump(self._version) + index)
-
-    def _load_index(self) -> Any:
-        if Path(self._index_path).exists():
-            self._read(self._index_path)
-        return super()._load_index()
-
-    def _save_data(self, name: str, data: Any) -> None:
-        self._write(self._data_path(name), self._dump(data))
-
-    def _load_data(self, name: str) -> Any:
-        return pickle.loads(self._read(self._data_path(name)))
-
-    def _write(self, path: str, data: bytes) -> None:
-        with self._open_for_write(path) as file:
-            file.write(data + hashlib.sha256(data).digest())
-
-    def _read(self, path: str) -> bytes:
-        found = Path(path).read_bytes()
-        if hashlib.sha256(found[:-32]).digest() != found[-32:]:
-            raise ValueError("a file was cut or changed")
-        return found[:-32]
-
-
-class _Cache(FunctionCache):
-    """Numba's cache of one function, which is never a reason to fail.
-
-    Whatever is wrong with it (empty or cut files, another version, a full disk, a folder that is
-    gone or another user's), the function is compiled, with a word, and kept again if that is
-    possible.
-    """
-
-    def __init__(self, f: Any) -> None:
-        super().__init__(f)
-        old = self._cache_file
-        base = old._index_name.removesuffix(".nbi")
-        self._cache_file = _Data(old._cache_path, base, old._source_stamp)
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        try:
-            return super().load_overload(sig, target_context)
-        except Exception as problem:  # unpickling may raise anything
-            _say(f"the compile cache is damaged ({_line(problem)}): compiling anew")
-            return None
-
-    def save_overload(self, sig: Any, data: Any) -> None:
-        try:
-            super().save_overload(sig, data)
-        except Exception:
-            try:
-                self.flush()  # an index that cannot be read
-                super().save_overload(sig, data)
-            except Exception as problem:
-                _say(f"the compile cache cannot be written ({_line(problem)}): not kept")
-
-
-def _line(problem: Exception) -> str:
-    return " ".join(f"{type(problem).__name__}: {problem}".split())
-
-
-@lru_cache  # each word once: there are hundreds of functions
-def _say(text: str) -> None:
-    logging.getLogger("gim").warning(text)
 
 
 def _python(f: Any) -> FunctionType:

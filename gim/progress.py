@@ -79,16 +79,21 @@ class Progress:
                 self.seen.append((self.began if done == 0 else now, done))
             self._show(done, extra, now, sample=True)
 
-    def wait(self, done: int, extra: str) -> None:
-        """Say what goes on before the work begins; its time tells nothing of the time left."""
-        with self.lock:
-            self._show(done, extra, self.now())
+    def wait(self, done: int, extra: str, long: bool = False) -> None:
+        """Say what goes on before the work begins; its time tells nothing of the time left.
 
-    def _show(self, done: int, extra: str, now: float, sample: bool = False) -> None:
+        A long wait is told at once, in a file or pipe as well.
+        """
+        with self.lock:
+            self._show(done, extra, self.now(), at_once=long)
+
+    def _show(
+        self, done: int, extra: str, now: float, sample: bool = False, at_once: bool = False
+    ) -> None:
         self.last = (done, extra)
         if self.tty and (now - self.shown >= REFRESH or not self.drawn):
             room = max(terminal.columns(self.stream) - len(CONTROL_C) - 1, 0)
-        elif not self.tty and now - self.shown >= SPARSE:
+        elif not self.tty and (at_once or now - self.shown >= SPARSE):
             room = 10_000
         else:
             return

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import entry, hot
+from gim.jit import hot, seldom
 
 GO_ON = 0  # the episode goes on
 CUT = 1  # it ends because the horizon is reached: the state reached is like any other
@@ -116,7 +116,7 @@ def _on_pattern(payments: Any, rows: Any) -> NDArray[np.float64]:
     return payments.reshape(rows.shape)[pair, rows.indices]
 
 
-@entry
+@seldom(lambda first, cut, *_: 8 * cut.size)
 def _fill(first: Any, cut: Any, other: Any, todo: Any) -> None:
     """Turn probabilities (in `cut`) into cuts, and set each cell's second successor (a place).
 

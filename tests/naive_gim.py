@@ -37,9 +37,10 @@ class Literal:
     def any_of(self, actions):
         return actions[int(self.rng.random() * len(actions))]
 
-    def best(self, score):
-        """argmax, any of those that attain the maximum."""
-        return self.any_of([a for a in score if score[a] == max(score.values())])
+    def best(self, score, u):
+        """argmax, any of those that attain the maximum: u, uniform from beta to 1, says which."""
+        ties = [a for a in score if score[a] == max(score.values())]
+        return ties[int((u - self.beta) / (1 - self.beta) * len(ties))]
 
     def walk(self, s):
         """beta-CuriousWalking, Algorithm 1."""
@@ -51,7 +52,7 @@ class Literal:
             for a in self.actions[s]:  # 5
                 if self.mask[s][a]:
                     candidates.remove(a)  # 6
-            return self.best({a: self.n[s][a] for a in candidates})  # 7
+            return self.best({a: self.n[s][a] for a in candidates}, u)  # 7
         t = {}
         for a in self.actions[s]:  # 8
             t[a] = 0.0
@@ -60,7 +61,7 @@ class Literal:
                     if not self.is_rho_known(next_):
                         t[a] += self.n3[s][a][next_]
                 t[a] /= self.n[s][a]  # 9
-        return self.best(t)  # 10
+        return self.best(t, u)  # 10
 
     def saw(self, s, a, t):
         """What a walk does with a step that was counted."""
@@ -199,7 +200,7 @@ class Planned(Literal):
             return self.actions[s][int(u / self.beta * len(self.actions[s]))]
         if self.way[s] == HERE:
             visits = {a: self.n[s][a] for a in self.unknown(s)}
-            return self.best({a: n if n > 0 else math.inf for a, n in visits.items()})
+            return self.best({a: n if n > 0 else math.inf for a, n in visits.items()}, u)
         return self.any_of(self.actions[s]) if self.way[s] == NOWHERE else self.way[s]
 
     def saw(self, s, a, t):

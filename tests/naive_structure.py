@@ -68,7 +68,7 @@ class EM:
         self.data, self.kappa, self.levels = data, kappa, range(len(chain))
         pairs = data.pairs.tolist()
         self.n = [0.0 if data.fold[p] == without else n / (1 + n / most)
-                  for p, n in enumerate(data.visits.tolist())]  # fmt: skip
+                  for p, n in enumerate(data.seen.visits.tolist())]  # fmt: skip
         self.context = [
             [tuple(self._feature(triples, f, pair) for f in features) for features in chain]
             for pair in pairs
@@ -76,7 +76,8 @@ class EM:
         self.outcomes = explanations(data)
         self.base = chances(data, without)
         self.weight = [
-            w * self.n[p] / data.visits[p] for p, w in zip(data.slot, data.weight, strict=True)
+            w * self.n[p] / data.seen.visits[p]
+            for p, w in zip(data.slot, data.seen.weight, strict=True)
         ]
         self.share = []
         for outcomes in self.outcomes:

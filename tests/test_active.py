@@ -7,6 +7,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.exploration import active
 from gim.exploration.active import Active, Walk, collect, gains, reduction, worth
 from gim.exploration.base import new_choices
 from gim.inference.base import no_prior, prior_of
@@ -33,6 +34,15 @@ def test_a_gain_is_what_one_more_visit_takes_from_the_variance(seed):
         for x in range(X):
             more = trace(K, alone[b], n[b]) - trace(K, alone[b], n[b] + (np.arange(X) == x))
             assert found[b, x] == pytest.approx(more, rel=1e-8)
+
+
+def test_tables_up_to_the_limit_are_taken(monkeypatch):
+    given = new_counts(3, 2), new_known(np.ones((3, 2), bool), 1, 1.0), 0.0
+    monkeypatch.setattr(active, "DENSE_LIMIT", 18)
+    assert Active().start(*given, np.random.default_rng(0)).choices is not None
+    monkeypatch.setattr(active, "DENSE_LIMIT", 17)
+    with pytest.raises(ValueError, match="tables of 18 numbers: use planned"):
+        Active().start(*given, np.random.default_rng(0))
 
 
 def test_gains_add_what_is_told_of_the_action_and_of_the_state():

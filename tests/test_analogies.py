@@ -3,8 +3,12 @@
 import gymnasium
 import numpy as np
 import pytest
+from scipy import sparse
 
 import gim
+from gim.inference.analogies import anything, better
+from gim.inference.analogy import Analogy
+from tests.sampled_counts import frame_of, sampled
 
 
 def told(rule):
@@ -91,3 +95,17 @@ def test_nothing_is_told_of_what_nothing_explains():
     run = gim.run("psrl", gim.TabularMDP(P, rng.random((30, 6)), horizon=20), 30)
     assert run.analogies() == []
     assert gim.run("psrl", "riverswim", 1, horizon=1).analogies() == []  # and of what is too little
+
+
+def test_who_knows_nothing_says_each_state_alike_and_is_no_better_than_itself():
+    mdp = gim.make("garnet", S=8, A=3, seed=1)
+    counts, _, _ = sampled(mdp, 5)
+    split = Analogy().split(counts, frame_of(mdp), np.random.default_rng(0))
+    nothing = anything(split)
+    # ||p - 1/S||^2 - ||p||^2 = 1/S - 2/S, whatever p is
+    assert np.allclose(split.errors(nothing), -1 / 8)
+    seen = sparse.csr_array(split.data.rows[split.pairs] / split.n[:, None])
+    exact = split.read(seen, np.zeros(split.pairs.size, np.int64))
+    assert better(split, exact, nothing)
+    assert not better(split, nothing, exact)
+    assert not better(split, nothing, nothing)

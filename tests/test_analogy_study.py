@@ -219,6 +219,7 @@ def test_a_paired_gain_by_hand(found):
         ((-0.0051, -0.1, 0.1), "harms"),
         ((0.3, math.nan, math.nan), "neutral"),
         ((-0.3, math.nan, math.nan), "harms"),
+        ((math.nan, math.nan, math.nan), "-"),
     ],
 )
 def test_a_verdict_by_hand(estimate, said):

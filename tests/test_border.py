@@ -9,13 +9,14 @@ from scipy import sparse
 
 import gim
 from gim.agent import agents
+from gim.agents.optimal import Optimal
 from gim.jit import bind, checked, hot
 from gim.loading import load
 from gim.loop import interact
-from gim.memory import flatten, trusted
+from gim.memory import flatten, rebuild, trusted
 from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
-from gim.run import prepare, unpack_run
+from gim.run import prepare, task_of, unpack_run
 from gim.sparse_tables import own_csr
 from gim.stepwise import converse
 from gim.testing.agents import small_worlds
@@ -183,12 +184,23 @@ def test_a_list_of_sparse_matrices_must_be_square_and_alike():
 @pytest.mark.parametrize("visits", [-1, 0.5, np.nan, np.inf, 1e300, 2**60])
 def test_visits_are_whole_numbers_from_0_on(visits):
     P = np.full((2, 1, 2), 0.5)
-    given = np.full((2, 1), visits)
+    given = np.array([[1.0], [visits]])  # one that is wrong is enough
     with pytest.raises(ValueError, match="visits holds"):
         LearnedModel(P, np.zeros((2, 1)), visits=given, known=np.ones((2, 1), bool))
 
 
 # -- run files
+
+
+def test_a_saved_policy_holds_actions_only():
+    mdp = gim.make("riverswim")
+    memory = Optimal().start(task_of(mdp), np.random.default_rng(0))
+    for policy in ([0, 1], [1, 0]):
+        saved = flatten(memory) | {"policy": np.resize(policy, memory.policy.shape)}
+        assert np.array_equal(rebuild(memory, saved).policy, saved["policy"])
+    for wrong in (-1, mdp.A):
+        with pytest.raises(ValueError, match="'policy'"):
+            rebuild(memory, flatten(memory) | {"policy": np.full(memory.policy.shape, wrong)})
 
 
 @pytest.mark.parametrize("spec", ["q_learning", "psrl"])

@@ -9,6 +9,7 @@ from scipy import linalg, sparse
 import gim
 from gim.inference.candidates import Data, candidates, suited
 from gim.inference.candidates.data import STARTS, largest, leading, nonzeros, outer_sum
+from gim.inference.candidates.factors import Tucker
 from gim.inference.candidates.lowrank import (
     Dense,
     Factor,
@@ -19,6 +20,7 @@ from gim.inference.candidates.lowrank import (
     product,
     tucker,
 )
+from gim.inference.candidates.means import _effect
 from gim.inference.racing import FINALISTS, finalists
 from tests.sampled_counts import sampled
 
@@ -73,6 +75,40 @@ def test_outer_sum_agrees_with_loops():
     found = outer_sum(*nonzeros(N, n)[::-1], n.ravel(), 9)
     slow = sum(np.outer(N[i], N[i]) / n[i] for i in np.ndindex(n.shape) if n[i] > 0)
     assert np.allclose(found, slow, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("mode", ["state", "action"])
+def test_effects_are_shrunken_by_what_pairs_have_in_common(mode):
+    """Products of residuals of two pairs of an item, on average: the variance of its effect."""
+    N, n = counted(visits=4)
+    N[:4, :, 0] += 6 * (n[:4] > 0)  # what states, or actions, have in common
+    N[:, :3, 1] += 6 * (n[:, :3] > 0)
+    n = N.sum(axis=2)
+    data = Data(N, n, np.ones(n.shape, bool))
+    off = N - n[:, :, None] * data.mu
+    items = [off[s] for s in range(9)] if mode == "state" else [off[:, a] for a in range(7)]
+    visits = list(n) if mode == "state" else list(n.T)
+    common = couples = own = 0.0
+    for residuals, many in zip(items, visits, strict=True):
+        for i, j in np.ndindex(len(many), len(many)):
+            if i != j:
+                common += residuals[i] @ residuals[j]
+                couples += many[i] * many[j]
+            else:
+                own += residuals[i] @ residuals[i]
+    variance = common / couples
+    rest = (own - variance * (n**2).sum()) / n.sum()
+    assert min(variance, rest) > 0
+    effect, ridge, sums = _effect(data, mode)
+    assert ridge == pytest.approx(rest / variance)
+    assert np.allclose(sums, [each.sum(axis=0) for each in items])
+    assert np.allclose(effect, [x / (m.sum() + ridge) for x, m in zip(sums, visits, strict=True)])
+
+
+def test_tucker_has_at_most_half_as_many_factors_as_there_are_states_and_actions():
+    ranks = {A: [each.rank for each in of_size(16, A).values() if isinstance(each, Tucker)]
+             for A in (3, 4, 7, 8)}  # fmt: skip
+    assert ranks == {3: [], 4: [2], 7: [2], 8: [2, 4]}
 
 
 def naive_posterior(gram, right, mean, precision):

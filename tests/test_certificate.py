@@ -53,6 +53,25 @@ def certificate_of(mdp, visits, share=0.9, kind="credible", seed=0, blank=()):
     return certified(given, share, kind, np.random.default_rng(seed))
 
 
+# -- what is asked of a plan
+
+
+def test_the_chance_of_meeting_pairs_by_hand():
+    """0 goes to 1 or stays, with even chances; 1 goes back to 0: met at once, or one by one."""
+    mdp = gim.TabularMDP(
+        np.array([[[0.5, 0.5], [1, 0]], [[1, 0], [1, 0]]]), np.zeros((2, 2)), start=0, horizon=3
+    )
+    counts = new_counts(2, 2)
+    counts.n[:], counts.next[:] = 2, 2 * mdp.transitions.ravel()
+    given = facts_of(
+        belief_of(counts, np.zeros(2, bool), no_prior(2, 2)), task_of(mdp), (0.0, 1.0), [0, 0]
+    )
+    assert given.chance_of(np.zeros((2, 2), bool)) == 0
+    assert given.chance_of(np.array([[True, False], [False, False]])) == 1
+    later = np.array([[False, True], [True, False]])  # (1, 0), at the second step or the third
+    assert given.chance_of(later) == pytest.approx(0.5 + 0.25)
+
+
 # -- the credible kind
 
 
@@ -188,8 +207,10 @@ def test_a_pair_that_led_to_the_better_state_is_no_exception():
 # -- the guaranteed kind
 
 
-def test_interval_iteration_agrees_with_loops():
+@pytest.mark.parametrize("least", [0.0, -0.7])
+def test_interval_iteration_agrees_with_loops(least):
     mdp = gim.make("shared_factors", S=6, A=3, seed=4, horizon=5)
+    mdp = mdp.with_(rewards=mdp.rewards + least)
     counts, N, _ = sampled(mdp, 300, 1)
     counts.n[0, 0] = counts.n[1, 1] = 0
     N[0, 0] = N[1, 1] = 0

@@ -490,6 +490,16 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
 
 def test_commands_are_found(monkeypatch) -> None:
     assert set(command.commands()) >= {"agents", "envs", "train"}
+    assert list(command.commands("train")) == ["train"]
+    assert command.commands("trane") == command.commands("summary") == {}
+
+
+def test_a_command_imports_nothing_of_the_others() -> None:
+    code = (
+        "import sys; from gim.cli import main; main(['agents']); "
+        "sys.exit(any(name in sys.modules for name in ('gim.plot', 'scipy.stats', 'matplotlib')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE).returncode == 0
 
 
 # -- worlds in code

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gim import jit
+from gim import compile_cache, jit
 
 SOURCE = """
 def twice(x):
@@ -21,7 +21,7 @@ def folder(tmp_path, monkeypatch):
     """A module in a folder of its own, with its own __pycache__."""
     (tmp_path / "mine.py").write_text(SOURCE)
     monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
-    jit._say.cache_clear()
+    compile_cache.say.cache_clear()
     return tmp_path
 
 
@@ -102,7 +102,7 @@ def test_a_full_disk_costs_the_cache_and_nothing_else(folder, monkeypatch, caplo
     def full(self, name, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(jit._Data, "_save_data", full)
+    monkeypatch.setattr(compile_cache.Data, "_save_data", full)
     f = twice(folder)
     assert f(2) == 4
     assert (
@@ -114,7 +114,7 @@ def test_no_folder_to_write_to_costs_the_cache_and_nothing_else(folder, monkeypa
     def none(self, f):
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(jit._Cache, "__init__", none)
+    monkeypatch.setattr(jit.Cache, "__init__", none)
     assert twice(folder)(2) == 4
     assert "each start compiles anew" in caplog.text
 

@@ -27,7 +27,7 @@ from gim.model.completion import (
     completions,
 )
 from gim.model.completion.least_squares import alternate, solve
-from gim.model.completion.optspace import trimmed
+from gim.model.completion.optspace import _inverse, core, descend, trimmed
 from gim.model.completion.rank import held_out_rank
 from gim.model.completion.spectral import leading_basis, soft_threshold, widest_gap
 from gim.testing.completion import check_completion, make_problem
@@ -199,6 +199,32 @@ def test_optspace_finds_the_least_squares_fit_of_its_rank():
     assert OptSpace(rank=2, ridge=0)(data, weights, np.random.default_rng(0)).residual == (
         pytest.approx(exact.residual, rel=1e-6)
     )
+
+
+def test_a_step_of_optspace_is_as_long_as_is_best():
+    """Near the fit a step down the gradient loses no more than one of any other length would."""
+    rng = np.random.default_rng(2)
+    X, Y = (np.linalg.qr(rng.normal(size=(1, n, 2)))[0] for n in (12, 9))
+    M = X @ np.diag([3.0, 2.0]) @ Y.swapaxes(1, 2)
+    weights = (rng.random((12, 9)) < 0.4).astype(float)
+    near = [np.linalg.qr(Z + 1e-4 * rng.normal(size=Z.shape))[0] for Z in (X, Y)]
+    F = core(M, weights, np.zeros(1), *near)[1][0]
+    (_, *after, _), _ = descend(weights, 0.0, M, *near, np.ones(1))
+    gone = [a - b for a, b in zip(after, near, strict=True)]
+
+    def at(length):
+        moved = [np.linalg.qr(b + length * g)[0] for b, g in zip(near, gone, strict=True)]
+        return core(M, weights, np.zeros(1), *moved)[1][0]
+
+    lowest = min(at(length) for length in np.linspace(0.25, 4, 46))
+    assert at(1.0) <= lowest + 0.02 * (F - lowest)
+    assert lowest < 0.7 * F
+
+
+@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
+def test_inverses_of_optspace_do_not_depend_on_units(scale):
+    square = np.array([[[2.0, 1.0], [1.0, 1.0]]])
+    assert np.allclose(scale * _inverse(scale * square), [[1, -1], [-1, 2]], atol=1e-6)
 
 
 def test_trimming_drops_crowded_rows_and_columns():

@@ -127,6 +127,21 @@ def test_conformance_with_sparse_storage(monkeypatch):
     check_agent(gim.GIM.paper(m=3), small_worlds())
 
 
+def test_counts_that_do_not_add_up_are_named():
+    counts = new_counts(2, 2)
+    counts.n[:], counts.next[:] = 2, 1.0
+    assert counts.fault() == ""
+    counts.n[1, 0] = 3  # one of four is enough
+    assert counts.fault() == "next does not add up to n"
+
+
+@pytest.mark.parametrize(("entries", "crowded"), [(16_385, True), (16_384, False)])
+def test_a_large_table_is_nearly_empty_at_one_in_sixteen(entries, crowded):
+    N = np.zeros((64, 64, 64))
+    N.ravel()[:entries] = 1
+    assert module.is_crowded(N) == crowded
+
+
 @pytest.mark.parametrize("limit", [0, module.DENSE_LIMIT])
 def test_a_model_stands_for_its_counts(monkeypatch, limit):
     monkeypatch.setattr(module, "DENSE_LIMIT", limit)

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import gim
+from gim import jit
 from gim.agent import agents
 from gim.inference import ByCompletion, Frame, Inference, inferences
 from gim.inference.base import no_prior, prior_of
-from gim.inference.belief import mean_rewards, new_belief
+from gim.inference.belief import mean_rewards, new_belief, news_after
 from gim.model import counts as counting
 from gim.model.counts import dense, new_counts
 from gim.run import prepare, task_of
@@ -270,8 +271,18 @@ def test_an_inference_works_on_sparse_counts(monkeypatch):
     dense = gim.run(word, mdp, 80, seed=1)
     monkeypatch.setattr(counting, "DENSE_LIMIT", 0)
     sparse = gim.run(word, mdp, 80, seed=1)
-    assert dense.memory.belief.prior.n0.any()
-    assert np.array_equal(dense.returns, sparse.returns)
+    begun = np.flatnonzero(dense.returns != sparse.returns)[0]
+    assert begun > 10  # the same until there is an inference, which then completes blocks
+    prior, counts = sparse.memory.belief.prior, sparse.memory.belief.counts
+    speaks = prior.n0.ravel() > 0
+    rows = np.diff(prior.first)[speaks]
+    assert speaks.sum() > 20
+    assert rows.min() > 0
+    pair = np.repeat(np.arange(speaks.size), np.diff(prior.first))
+    assert np.allclose(np.bincount(pair, prior.q, speaks.size)[speaks], 1.0)
+    met = counts.keys[counts.keys >= 0]
+    seen = set(zip(met // (mdp.S * mdp.A), met % mdp.S, strict=True))
+    assert set(zip(pair // mdp.A, prior.next, strict=True)) <= seen  # nowhere but where it was seen
 
 
 def test_an_inference_must_define_its_call():
@@ -281,3 +292,29 @@ def test_an_inference_must_define_its_call():
     inferences._made.pop("mute")
     with pytest.raises(TypeError, match="Mute must define __call__"):
         Mute()(None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("n", "again"),
+    [
+        ([0, 0, 0, 5], 1.5),  # most pairs were never met
+        ([0, 0, 40, 5], 2.0),  # half were: as visits double
+        ([3, 1, 4, 5], 2.0),  # every visit is news
+        ([40, 40, 40, 40], 4.0),  # 13.3 of 20 each; 16 at twice the visits, 17.8 at four times
+        ([9000, 9000, 9000, 9000], 16.0),  # there is nothing to be said any more
+        ([9000, 9000, 9000, 0], 2.0),  # unless the last pair is met
+    ],
+)
+def test_what_was_met_often_is_no_news(n, again):
+    assert news_after(np.array(n)) == again
+
+
+def test_what_is_compiled_while_thinking_counts_as_compiling():
+    run = gim.run("q_learning", "riverswim", episodes=2)
+    space: dict = {}
+    exec("def more(x):\n    return x + 1", space)
+    more, before = jit.entry(space["more"]), run.seconds["compiling"]
+    with run.mind.timed("planning"):
+        assert more(1) == 2
+    assert run.seconds["compiling"] > before
+    assert run.seconds["planning"] < run.seconds["compiling"] - before

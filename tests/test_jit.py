@@ -174,3 +174,47 @@ def test_what_seldom_has_work_is_compiled_when_it_has(tmp_path, monkeypatch):
     again = made()
     assert again(values[:2]) == plainly[0]
     assert sum(again.stats.cache_hits.values()) == 1, "machine code on disk was not used"
+
+
+def test_what_earlier_processes_have_done_counts(tmp_path, monkeypatch):
+    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
+    monkeypatch.setattr(jit, "MUCH", 10)
+    path = tmp_path / "mine.py"
+    path.write_text(ADD_UP)
+
+    def made():
+        space = {"__name__": "mine", "__file__": str(path)}
+        exec(compile(ADD_UP, str(path), "exec"), space)
+        return space["add_up"]
+
+    values = np.array([3.0, 7.0, 11.0])
+    for steps in (3, 6, 9):
+        add_up = made()
+        add_up(values)
+        assert not add_up.signatures
+        add_up._keep_tally()  # as at the end of a process
+        assert add_up._file.read_text() == str(steps)
+    add_up._file.write_text("damaged")
+    fresh = made()
+    fresh(values)
+    assert not fresh.signatures
+    add_up._file.write_text("9")
+    add_up = made()
+    add_up(values)
+    assert len(add_up.signatures) == 1, "12 steps are much"
+
+
+def test_compiling_is_timed_once():
+    @jit.entry
+    def inner(x):
+        return x + 1
+
+    space = {"inner": inner}
+    exec("def outer(x):\n    return inner(x) + 1", space)
+    outer = jit.entry(space["outer"])
+    before, began = jit.compiled_for(), time.thread_time()
+    assert outer(1) == 3
+    took = jit.compiled_for() - before
+    assert 0 < took <= time.thread_time() - began
+    outer(2)
+    assert jit.compiled_for() - before == took

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
+from gim.inference.certificate.dynamics import WORTH, kinds
 from gim.inference.certificate.judges import BLANKS, Curve, Judges, blank_likelihoods
 from tests.naive_certificate import believed
 
@@ -50,6 +51,15 @@ def test_the_worth_of_predictions_is_found(n0):
     judges = judges_of(q, N)
     found = judges.curve(np.random.default_rng(0).normal(size=(20, 8))).n0(judges.evidence)
     assert n0 / 1.6 < np.median(found) < 1.6 * n0
+
+
+def test_predictions_worth_next_to_nothing_are_silent():
+    """Though every pair has judges of its kind, and no prediction fails outright."""
+    for n0, silent in ((0.4 * WORTH, True), (12 * WORTH, False)):
+        q, _, N = world(20, 20, n0, 40, seed=3)
+        said = kinds(judges_of(q, N), np.random.default_rng(0))
+        assert said.unlike.mean() < 0.1
+        assert (said.silent == silent).mean() > 0.9
 
 
 def test_an_error_is_seen_along_the_function_that_it_matters_for():

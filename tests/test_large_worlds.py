@@ -11,6 +11,8 @@ from scipy import sparse
 import gim
 from gim.agents import episodic
 from gim.agents.psrl import draw_csr
+from gim.inference.analogy import Analogy
+from gim.inference.base import Frame
 from gim.jit import plain
 from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
@@ -45,6 +47,16 @@ def test_sparse_rows_have_the_moments_of_the_dirichlet_over_all_states(alpha):
     assert np.allclose(P.var(axis=0), mean * (1 - mean) / (total + 1), rtol=0.06)
     together = (P[:, 0] * P[:, 1]).mean()  # of two states that were not met
     assert together == pytest.approx(a[0] * a[1] / (total * (total + 1)), rel=0.15)
+
+
+def test_where_nothing_was_met_every_state_is_drawn():
+    rows = np.zeros(0), np.zeros(0, np.int64), np.zeros(5, np.int64)
+    nothing = (rows, *[np.zeros((2, 2))] * 4)
+    given = nothing, np.ones((2, 2), bool), prior(4.0), 0.0
+    p, next, first, _ = draw_csr(*given, np.random.default_rng(0))
+    assert first.tolist() == [0, 2, 4, 6, 8]
+    assert np.sort(next.reshape(4, 2)).tolist() == [[0, 1]] * 4
+    assert np.allclose(p.reshape(4, 2).sum(axis=1), 1)
 
 
 def test_sparse_rows_hold_all_but_a_little():
@@ -93,6 +105,24 @@ def test_no_dense_table_is_made(agent):
     assert peak < 60e6  # a table by next state would take 143 MB
 
 
+def test_an_inference_in_a_large_world_names_no_row_of_all_states():
+    """A fold of marginal rows, dense, would take 10 MB, and four times that to be made."""
+    world = grid()
+    world = world.with_(start=np.full(world.S, 1 / world.S))
+    counts = gim.run("rmax:m=1", world, 150, seed=0).memory.belief.counts
+    assert np.count_nonzero(counts.n) > 2400
+    frame = Frame(world.available, world.terminal, world.reward_range)
+    infer = Analogy()
+    infer(counts, frame, np.random.default_rng(0))
+    tracemalloc.start()
+    try:
+        infer(counts, frame, np.random.default_rng(0))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40e6  # 23 MB; 65 with them
+
+
 def test_psrl_plans_alike_on_sparse_and_dense_draws(monkeypatch):
     """Not the same draws, but the same learner."""
     world = gim.make("riverswim")
@@ -129,12 +159,21 @@ def test_small_worlds_know_no_pause(agent):
 
 
 def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
-    """Three copies would not do: counted, as data, completed, as distributions."""
+    """Three copies would not do: counted, as data, completed, as distributions.
+
+    Two visits of two actions show four successors at most, so a block has no more rows than that.
+    """
     mdp = gim.make("riverswim")
-    needed = 4 * 8 * mdp.S**2 * mdp.A
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed)
-    assert gim.run("gim", mdp, 2).steps == 2 * mdp.horizon
-    monkeypatch.setattr(dynamics, "available_memory", lambda: needed - 1)
-    with pytest.raises(ValueError, match="completing 6 matrices of 6 x 2 takes 0 GiB, more than"):
-        gim.run("gim", mdp, 2)
+    ways = {
+        "m=3": (6, "smaller m"),
+        "m=2": (4, "smaller m"),
+        "m=2,completion=tucker": (6, "als works"),
+    }
+    for options, (rows, way) in ways.items():
+        needed = 4 * 8 * mdp.S * rows * mdp.A
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed)
+        assert gim.run(f"gim:{options}", mdp, 1).steps == mdp.horizon
+        monkeypatch.setattr(dynamics, "available_memory", lambda needed=needed: needed - 1)
+        with pytest.raises(ValueError, match=f"6 matrices of {rows} x 2 takes 0 GiB.*{way}"):
+            gim.run(f"gim:{options}", mdp, 1)
     assert gim.run("gim:rho=1", mdp, 2).steps == 2 * mdp.horizon

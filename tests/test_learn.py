@@ -12,9 +12,11 @@ import pytest
 import gim
 from gim.cli import main
 from gim.inference.prior import no_prior, prior_of
+from gim.logs import case, experience
 from gim.logs.case import belief_of
 from gim.logs.experience import within_experience
 from gim.logs.learned import _spanned
+from gim.logs.page import page
 from gim.logs.safe import METHODS
 
 INVENTORY = gim.make("inventory")
@@ -111,6 +113,48 @@ def test_predictions_count_for_a_share_of_the_visits_to_their_state():
     np.testing.assert_allclose(kept.n0, [[0, 2], [0, 5], [1 / 3, 0], [0, 0]])
     np.testing.assert_allclose(kept.r_n0, [[0, 2], [0, 10], [1 / 3, 0], [0, 0]])
     assert within_experience(no_prior(4, 2), log).n0.sum() == 0
+
+
+def test_what_does_not_convince_is_not_inferred_and_that_is_said(monkeypatch):
+    rng = np.random.default_rng(0)
+    P = rng.dirichlet(np.full(12, 0.3), (12, 2))
+    s, rows = 0, []
+    for _ in range(1500):
+        a = int(rng.integers(2))
+        t = int(rng.choice(12, p=P[s, a]))
+        rows.append((f"s{s}", f"a{a}", float(t == 0), f"s{t}"))
+        s = t
+    log = gim.from_log(rows)
+    monkeypatch.setattr(experience, "CONVINCING", np.inf)
+    learned = gim.learn(log, discount=0.9)
+    assert not learned.belief.prior.speaks
+    same = gim.learn(log, discount=0.9, infer=None)
+    assert (np.asarray(learned.policy) == np.asarray(same.policy)).all()
+    monkeypatch.setattr(experience, "CONVINCING", -np.inf)
+    free = gim.learn(log, discount=0.9)
+    assert (case.UNCONVINCED in learned.behind.notes) == free.belief.prior.speaks
+    monkeypatch.setattr(case, "MOST_INFERRED", 100)
+    large = gim.learn(log, discount=0.9)
+    assert not large.belief.prior.speaks
+    assert large.behind.notes == ["nothing is inferred: 12 states are too many for that"]
+    assert "too many for that" in large.describe()
+    assert "12 states are too many for that.</p>" in page(large, "log")
+
+
+def test_a_pair_nobody_tried_needs_a_prediction_worth_a_visit():
+    rows = [(0, 0, 1.0, 1)] * 2 + [(1, 0, 2.0, 2)] * 60 + [(2, 1, 0.0, 3)] + [(3, 0, 0.0, 0)] * 9
+    log = gim.from_log(rows)
+
+    class Sure:
+        reuses = by_triple = False
+
+        def __call__(self, counts, frame, rng):
+            return prior_of(np.full((4, 2, 4), 0.25), np.full((4, 2), 50.0))
+
+    behind = case.inferred(log, Sure(), log.behaviour, None, 0.9, "learn")
+    assert behind.supported.tolist() == [[True, False], [True, True], [False, True], [True, True]]
+    assert behind.case.n[0, 1] == behind.case.n[2, 0] == 0.0
+    assert behind.case.n[1, 1] == pytest.approx(20.0)
 
 
 def test_labels_in_labels_out():

@@ -6,13 +6,14 @@ import ast
 import importlib
 import sys
 from pathlib import Path
+from types import FunctionType
 
 import pytest
 
 from tools.mutants import __main__ as tool
 from tools.mutants.operators import mutants_of
 from tools.mutants.reach import Reach
-from tools.mutants.scratch import KILLED, SURVIVED, TIMEOUT, Scratch
+from tools.mutants.scratch import KILLED, SURVIVED, TIMEOUT, UNFIT, Scratch
 from tools.mutants.warm import exchange
 
 ROOT = Path(__file__).parent.parent
@@ -36,11 +37,17 @@ def waits(n):
     return max(n, LIMIT)
 
 
-def unused(x):
+def opposite(x):
     return -x
+
+
+def unused(x):
+    return [x]
 '''
 TESTS = """
-from gim.planning import clamp, waits
+import os
+
+from gim.planning import clamp, opposite, waits
 
 def test_clamp():
     assert clamp(2, 1) == 2
@@ -51,6 +58,11 @@ def test_waits():
 
 def test_fails():
     assert clamp(0) == 1
+
+def test_compiled_only():
+    assert opposite(0) == 0
+    assert os.environ["NUMBA_DISABLE_JIT"] == "0"
+    assert opposite(1) == -1
 """
 
 
@@ -97,8 +109,9 @@ def test_every_operator_makes_its_faults_and_words_are_left_alone():
         (16, "waits", "statement", "raise ValueError(f'{n + 1} is below {0}')", "pass"),
         (17, "waits", "return", "return max(n, LIMIT)", "return None"),
         (17, "waits", "call", "max", "(min)"),
-        (21, "unused", "return", "return -x", "return None"),
-        (21, "unused", "sign", "-x", "(x)"),
+        (21, "opposite", "return", "return -x", "return None"),
+        (21, "opposite", "sign", "-x", "(x)"),
+        (25, "unused", "return", "return [x]", "return None"),
     }
 
 
@@ -155,23 +168,25 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
         tests = {test.name.split("::")[1]: set(test.reach) for test in reach.tests}
         assert tests["test_clamp"] >= {"gim/planning.py clamp"}
         assert "gim/planning.py waits" not in tests["test_clamp"]
-        assert sorted(tests) == ["test_clamp", "test_waits"]  # one that fails is of no use
+        assert sorted(tests) == ["test_clamp", "test_compiled_only", "test_waits"]  # that pass
+        assert [t.name.split("::")[1] for t in reach.tests if t.compiled] == ["test_compiled_only"]
 
         def fate(mutant):
-            return tool.judge(mutant, reach.of(mutant), scratch, 60)
+            return tool.judge(mutant, reach, scratch, 60)
 
         assert fate(find("(x >= low)")) == (KILLED, "tests/test_toy.py::test_clamp")
         assert fate(find("(x <= low)")) == (SURVIVED, "1 of 1 tests pass")
-        assert fate(find("(x)")) == (SURVIVED, "no test reaches it")
+        assert fate(find("(x)")) == (KILLED, "tests/test_toy.py::test_compiled_only")
+        assert fate(find("return None", before="[x]")) == (SURVIVED, "no test reaches it")
         assert fate(find("4")) == (KILLED, "tests/test_toy.py::test_waits")
         assert scratch._warm is None  # these had a fresh start each
         scratch.warm_up(["tests/test_toy.py"])
-        names = [test.name for test in reach.tests]
+        names = [test.name for test in reach.tests if not test.compiled]
         for mutant, expected in [
             (find("(x >= low)"), (KILLED, "tests/test_toy.py::test_clamp")),
             (find("(x <= low)"), (SURVIVED, "")),
             (find("(x >= low)"), (KILLED, "tests/test_toy.py::test_clamp")),  # as at first
-            (find("(x >= low)")._replace(function="no_such"), (SURVIVED, "")),  # none to exchange
+            (find("(x >= low)")._replace(function="no_such"), (UNFIT, "")),  # none to exchange
         ]:
             assert scratch.warm(mutant, names, 60) == expected
         assert fate(find("(x >= low)")) == (KILLED, "tests/test_toy.py::test_clamp")
@@ -281,3 +296,14 @@ def test_a_mutant_is_shown_as_a_diff(capsys):
     assert sum(line.startswith("+") for line in lines) == 2
     with pytest.raises(SystemExit, match="no room or file 'garage'"):
         tool.main(["--only", "garage"])
+
+
+def test_copies_of_a_function_have_their_code_exchanged_too(tmp_path, monkeypatch):
+    source = "def f():\n    return 0 + 1\n"
+    (tmp_path / "copied.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    f = importlib.import_module("copied").f
+    copy = FunctionType(f.__code__, {})
+    exchange("copied.py", "f", source.replace("+", "-").encode())
+    assert f() == copy() == -1
+    monkeypatch.delitem(sys.modules, "copied")

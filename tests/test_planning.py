@@ -380,6 +380,16 @@ def test_diameter_by_hand(monkeypatch, sweep_limit):
     assert planning.diameter(river(40)[0]) == pytest.approx(river(40)[1], rel=1e-8)
 
 
+@pytest.mark.parametrize("sweep_limit", [100, 0])
+def test_the_fastest_way_need_not_have_the_fewest_steps(monkeypatch, sweep_limit):
+    """A leap that succeeds once in twenty trials, or two sure steps."""
+    monkeypatch.setattr(graph, "SWEEPS", sweep_limit)
+    leap = [[0.95, 0, 0.05], [0, 0, 1], [1, 0, 0]]
+    walk = [[0, 1, 0], [0, 0, 1], [1, 0, 0]]
+    mdp = tiny(np.stack([leap, walk], axis=1), np.zeros((3, 2)))
+    assert planning.diameter(mdp) == pytest.approx(2)
+
+
 def test_diameter_is_infinite_where_there_is_no_way():
     one_way = tiny([[[0.5, 0.5]], [[0, 1.0]]], np.zeros((2, 1)))
     assert planning.diameter(one_way) == np.inf

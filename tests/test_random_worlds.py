@@ -21,6 +21,7 @@ KEPT = {
     "linear": 1.491416009,
     "noisy_arms": 0,
     "prototypes": 1.86302363104,
+    "random_mdp": 0.19497411422,
     "teleports": -3.82695725902,
     "walls": -2.8477257578,
 }

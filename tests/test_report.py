@@ -10,12 +10,20 @@ from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.catalogue import chosen
 from gim.experiments.demo.drawings import GUESS
 from gim.experiments.demo.settings import GRID, after_a_little
+from gim.experiments.experiment import cells_of
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
 from gim.experiments.report.study import study_findings
 from gim.experiments.report.style import AGENTS, looks
 from gim.experiments.report.write import write_report
-from gim.experiments.reproduction import MANIFEST, Findings, Manifest, findings, stored
+from gim.experiments.reproduction import (
+    MANIFEST,
+    Findings,
+    Manifest,
+    findings,
+    stored,
+    trials_of,
+)
 from gim.experiments.scale import SCALES
 from gim.experiments.store import Store
 from gim.testing.made_up import made_up_results
@@ -198,6 +206,28 @@ def test_report_of_a_folder_that_lacks_trials_says_how_to_run_them(ran, tmp_path
     (tmp_path / MANIFEST).write_bytes((out / MANIFEST).read_bytes())
     assert main(["report", str(tmp_path)]) == 2
     assert "lacks 24 of 24 trials: run gim reproduce fig3" in capsys.readouterr().err
+
+
+def test_what_was_stopped_has_as_many_runs_of_everything():
+    trials = trials_of(chosen(["fig3"]), SMOKE)
+    place = {trial: i for i, trial in enumerate(trials)}
+    cells = cells_of("fig3", SMOKE)
+    ends = [max(place[cell.trials[k]] for cell in cells) for k in range(SMOKE.runs)]
+    starts = [min(place[cell.trials[k]] for cell in cells) for k in range(SMOKE.runs)]
+    assert ends[0] < starts[1] <= ends[1] == len(trials) - 1
+
+
+def test_a_study_that_was_stopped_can_be_looked_at(ran, tmp_path, monkeypatch):
+    out, words = ran
+    monkeypatch.setattr("gim.cli.reproduce.play", lambda *_: 130)  # Ctrl-C at once
+    mine = tmp_path / "mine"
+    assert main([*words[:-1], str(mine)]) == 130
+    (mine / "trials").mkdir(exist_ok=True)
+    for trial in trials_of(chosen(["fig3"]), SMOKE)[:12]:
+        Store(mine).put(trial, Store(out).get(trial))
+    seen = stored(mine, partial=True)
+    assert seen.remarks == ["12 of 24 trials have not ended and are left out"]
+    assert [artefact.key for artefact in seen.artefacts] == ["fig3"]
 
 
 def test_report_of_any_other_study(tmp_path):

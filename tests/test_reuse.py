@@ -10,7 +10,7 @@ import gim
 from gim.inference.analogy import Analogy
 from gim.inference.candidates import Data
 from gim.inference.cross_validation import CrossValidation
-from gim.inference.reuse import offers
+from gim.inference.reuse import _better, offers
 from gim.model.learned import LearnedModel
 from gim.run import prepare
 from tests.sampled_counts import frame_of, sampled
@@ -88,6 +88,12 @@ def test_a_model_that_holds_in_part_is_taken_there(name, parts):
     where[part] = True
     assert same[~where].mean() > 0.9
     assert same[where].mean() < 0.2
+
+
+def test_parts_that_nobody_judges_follow_all_together():
+    part, gain = np.array([0, 0, 2]), np.array([1.0, -3.0, 4.0])
+    assert _better(part, gain, 4).tolist() == [False, True, True, True]
+    assert _better(part, -gain, 4).tolist() == [True, False, False, False]
 
 
 @pytest.mark.parametrize("name", ["model by state", "model by action"])

@@ -72,6 +72,13 @@ def literal(name, method, case, steps):
                     q[a] = max(q[a] - penalty * (high - low) * all_steps, least)
                 if name == "r_min" and case.n[s, a] < method.n:
                     q[a] = low * all_steps
+                if name == "bernstein":
+                    mean = sum(p[t] * v[t] for t in range(S))
+                    noise = sum(p[t] * (v[t] - mean) ** 2 for t in range(S))
+                    error = math.sqrt((case.gamma**2 * noise + case.spread[s, a]) / n)
+                    least = min(low * all_steps, 0.0) if case.terminal.any() else low * all_steps
+                    q[a] = max(q[a] - method.xi * error, least)
+                    q[a] = q[a] if case.n[s, a] >= method.n else least
                 if name == "ramdp":
                     q[a] -= method.kappa * (high - low) / math.sqrt(n)
                 if name == "duipi":

@@ -74,6 +74,20 @@ def test_nothing_is_added_where_predictions_are_right():
     assert np.sqrt(np.mean(found.of(np.arange(S * A)) ** 2)) < 0.1 * sd
 
 
+def test_shared_errors_are_in_the_units_of_the_function():
+    q, F = world(1)
+    judges, n0 = judges_of(np.roll(q, 1, axis=0), q, 4, 2), np.full(S * A, 100.0)
+    groups = groupings(judges, judges.n.astype(int), judges.held, F)
+    found = [
+        shared_along(judges, n0, scale * F, groups, 50, np.random.default_rng(3)).u
+        for scale in (1.0, 1000.0)
+    ]
+    assert any(one.any() for one in found[0])
+    for one, large in zip(*found, strict=True):
+        assert one.shape[2] == 1
+        assert np.allclose(1000 * one, large)
+
+
 def test_a_group_is_of_those_that_lead_to_the_same_state():
     rows = sparse.csr_array([[0.2, 0.5, 0.3], [0.0, 0.0, 0.0], [0.0, 0.1, 0.9]])
     assert modes(rows).tolist() == [1, 3, 2]
@@ -91,6 +105,26 @@ def test_shared_errors_are_drawn_as_bayes_has_them():
     odds = slab_odds(X, v, share, size)[0, :, 0]
     density = [np.exp(-0.5 * X[:, 0] ** 2 / w) / np.sqrt(w) for w in (0.01 + size**2, 0.01)]
     assert np.allclose(np.exp(odds), share / (1 - share) * density[0] / density[1])
+
+
+def test_groupings_are_picked_as_bayes_has_them():
+    """Each by how much likelier its means are if a share of its groups errs by some size."""
+    means = [
+        (np.array([[0.6], [0.1], [0.0]]), np.full((3, 1), 0.04)),
+        (np.array([[0.4], [0.3]]), np.full((2, 1), 0.03)),
+    ]
+    likely = []
+    for X, v in means:
+        total = 0.0
+        for share in SHARES:
+            for size in SIZES:
+                null, wide = (np.exp(-0.5 * X**2 / w) / np.sqrt(w) for w in (v, v + size**2))
+                total += float(np.prod(1 - share + share * wide / null))
+        likely.append(total)
+    groups = [np.arange(len(X))[:, None] for X, _ in means]
+    which = drawn(groups, means, 20_000, np.random.default_rng(1)).which
+    assert (which == 0).mean() == pytest.approx(likely[0] / sum(likely), abs=0.02)
+    assert 0.1 < likely[0] / sum(likely) < 0.9
 
 
 def test_worth_is_judged_as_by_hand():

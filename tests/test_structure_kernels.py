@@ -6,11 +6,15 @@ import numpy as np
 import pytest
 
 from gim.inference.structure.block import Block, Form, back_off
-from gim.inference.structure.em import count, judge, stacked, without_own
+from gim.inference.structure.blocks import part_of
+from gim.inference.structure.em import Stack, chances, em, fit, held_out
 from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.mixture import settle
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
-from gim.inference.structure.state_types import KAPPA, by_action, prepared, step
+from gim.inference.structure.search import _entropy, uniform
+from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
+from gim.inference.structure.triples import Triples
 from gim.jit import plain
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
@@ -45,45 +49,81 @@ def test_every_edge_is_among_the_outcomes():
     assert edges["wheel"] >= {STAY, WRAP}
 
 
+def chain_of(triples):
+    """A root, the action, and the action with a variable; with shrinkages."""
+    return ((), (triples.k,), (0, triples.k)), [0.3, 3.0, 1.0]
+
+
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("without", [None, 1])
 def test_em_agrees_with_dictionaries(name, without):
     triples, move = CASES[name]
-    data, chain, kappa = Explained(triples, move), ((), (triples.k,), (0, triples.k)), [0.3, 3, 1.0]
+    data, (chain, kappa) = Explained(triples, move), chain_of(triples)
     slow = naive.EM(data, chain, kappa, most=5.0, without=without)
-    stack = stacked(data, chain, 5.0, without)
-    share = np.concatenate(slow.share)
-    for _ in range(3):
-        mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
-        held, share = judge(data, stack, np.array(kappa), np.array([1.0, 30.0]), share, mass)
-        assert np.allclose(held[0], slow.step(), **TIGHT)
-        assert np.allclose(share, np.concatenate(slow.share), **TIGHT)
+    stack = Stack(data, chain, 5.0, without)
+    for steps in range(3):
+        found = fit(data, stack, np.array(kappa), steps)
+        assert np.allclose(found.share, np.concatenate(slow.share), **TIGHT)
+        each = chances(data, stack, np.array(kappa), found)
+        assert np.allclose(np.bincount(data.of, each), slow.step(), **TIGHT)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_folds_are_judged_by_fits_without_them(name):
+    triples, move = CASES[name]
+    data, (chain, kappa) = Explained(triples, move), chain_of(triples)
+    stack, last = Stack(data, chain, 5.0), np.array([1.0, 30.0])
+    for steps in (0, 2):
+        held, shares = held_out(data, stack, np.array(kappa), last, None, steps)
+        for fold in range(data.folds):
+            here = data.fold[data.slot] == fold
+            slow = naive.EM(data, chain, kappa, most=5.0, without=fold)
+            for _ in range(steps):
+                slow.step()
+            counts = ~here[data.of]  # pairs that are left out need no shares
+            assert np.allclose(shares[fold, counts], np.concatenate(slow.share)[counts], **TIGHT)
+            for each, shrinkage in zip(held, last, strict=True):
+                slow.kappa, before = [*kappa[:-1], shrinkage], slow.share
+                assert np.allclose(each[here], np.array(slow.step())[here], **TIGHT)
+                slow.share = before
+
+
+def test_em_goes_on_from_shares_and_folds_may_be_few():
+    triples, move = CASES["taxi"]
+    data, (chain, kappa) = Explained(triples, move), chain_of(triples)
+    given = data, Stack(data, chain, 5.0), np.array(kappa), np.array([1.0])
+    held, shares = held_out(*given, None, 2)
+    again = held_out(*given, held_out(*given, None, 1)[1], 1)
+    here = data.fold[data.slot] == 0
+    assert np.allclose(held, again[0], **TIGHT)
+    few = held_out(*given, None, 2, folds=1)
+    assert np.array_equal(few[0][:, here], held[:, here])
+    assert not few[0][:, ~here].any()
+    assert np.array_equal(few[1], shares[:1])
+
+
+@pytest.mark.parametrize("name", ["grid", "inventory"])
+def test_a_fit_begins_at_the_base_measure_and_makes_so_many_steps(name):
+    triples, move = CASES[name]
+    data, chain, kappa = Explained(triples, move), ((), (triples.k,)), [0.3, 3.0]
+    slow = naive.EM(data, chain, kappa, most=5.0, without=None)
+    slow.step()
+    slow.step()
+    found = fit(data, Stack(data, chain, 5.0), np.array(kappa), 2)
+    assert np.allclose(found.share, np.concatenate(slow.share), **TIGHT)
 
 
 def test_em_is_the_same_bits_in_plain_python():
     triples, move = CASES["grid"]
     data = Explained(triples, move)
-    stack, kappa = stacked(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
-    share = stack.base / np.bincount(data.of, stack.base)[data.of]
-    given = stack.cell, data.begin, stack.weights.of, share, stack.cells
-    mass = count(*given)
-    assert np.array_equal(mass, plain(count)(*given))
-    given = (data.first, data.begin, *stack.weights, stack.base, stack.context, stack.cell, stack.n)
-    given = (*given, kappa, kappa[-1:], share, mass)
-    for found, slow in zip(without_own(*given), plain(without_own)(*given), strict=True):
+    stack, kappa = Stack(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
+    seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
+    sizes, last = (stack.contexts, stack.cells), np.array([0.3, 30.0])
+    given = np.arange(data.folds), data.fold, seen, sizes, data.bases, data.bases
+    for found, slow in zip(
+        em(*given, kappa, last, 5, 0.05), plain(em)(*given, kappa, last, 5, 0.05), strict=True
+    ):
         assert np.array_equal(found, slow)
-
-
-def test_the_last_shrinkages_are_tried_one_by_one():
-    triples, move = CASES["grid"]
-    data = Explained(triples, move)
-    stack = stacked(data, ((), (2,)), 20.0)
-    share = stack.base / stack.base.sum()
-    mass = count(stack.cell, data.begin, stack.weights.of, share, stack.cells)
-    both = judge(data, stack, np.array([0.3, 1.0]), np.array([3.0, 30.0]), share, mass)[0]
-    for k, kappa in enumerate((3.0, 30.0)):
-        one = judge(data, stack, np.array([0.3, kappa]), np.array([kappa]), share, mass)[0]
-        assert np.array_equal(one[0], both[k])
 
 
 def contexts_of(block, pair):
@@ -160,6 +200,58 @@ def test_lists_of_contexts_by_hand():
     assert np.allclose(chances, [*root, *child], **TIGHT)
 
 
+def test_a_list_owes_nothing_to_the_one_before_it():
+    # Two roots that have seen the same: what one has left on the table is none of the other's.
+    start, outcome, mass = np.array([0, 2, 4]), np.array([0, 2, 0, 2]), np.array([3.0, 1.0] * 2)
+    parent, n, kappa = np.array([-1, -1]), np.array([4.0, 4.0]), np.array([1.0, 1.0])
+    starts, outcomes, chances = back_off(
+        start, outcome, mass, parent, n, kappa, np.array([0.5, 0.25, 0.25])
+    )
+    assert starts.tolist() == [0, 2, 4]
+    assert outcomes.tolist() == [0, 2, 0, 2]
+    assert np.allclose(chances, np.tile([3.5, 1.25], 2) / 4.75, **TIGHT)
+
+
+def test_errors_of_a_part_are_those_of_its_expectations():
+    triples = grid(3, 3).sampled(2, seed=1)
+    part = part_of(triples, (0,))
+    values, found = part.block.data.values, part.errors.T.tolist()
+    for pair, t, (off, stay) in zip(triples.pair, triples.indices, found, strict=True):
+        _, value, chance = part.block.distribution(np.array([pair]))
+        row, own = triples.codes[t, 0], values.of_state[pair // triples.A]
+        rows = [values.codes[v, 0] for v in value]
+        assert off == pytest.approx(row - sum(p * x for p, x in zip(chance, rows, strict=True)))
+        stays = sum(p for p, v in zip(chance, value, strict=True) if v == own)
+        assert stay == pytest.approx((row == triples.codes[pair // triples.A, 0]) - stays)
+
+
+def test_entropy_by_hand():
+    """Of two groups alike, with half a count for each group over all (Miller, 1955)."""
+    assert _entropy(np.array([0, 1]), np.ones(2)) == pytest.approx(np.log(2) + 2 / 4)
+    assert _entropy(np.array([0, 0, 0, 0]), np.full(4, 2.0)) == pytest.approx(1 / 16)
+
+
+def steps_on_a_line(steps):
+    """Counts of single steps (x, a, x') on a line of six cells with three actions."""
+    N = np.zeros((18, 6))
+    for x, a, y in steps:
+        N[3 * x + a, y] = 1
+    pair, t = np.nonzero(N)
+    starts = np.searchsorted(pair, np.arange(19))
+    return Triples(starts, t, N[pair, t], np.ones((6, 3), bool), np.arange(6), [True])
+
+
+def test_amounts_leave_nothing_open_where_most_moves_are_as_found():
+    """Actions add -1, 0 and 1; of what ends inside, moves that go elsewhere leave something."""
+    move = Move((0,), ((0, (-1, 0, 1), 1),))
+    as_found = [(2, 1, 2), (3, 1, 3), (4, 0, 3)]
+    beyond = [(0, 0, 4), (5, 2, 1)]  # beyond an edge nothing is told
+    assert uniform(Explained(steps_on_a_line(as_found + beyond), move), 0)
+    elsewhere = [(1, 0, 3), (0, 1, 2), (4, 2, 2)]  # to 0, to 0 and to 5
+    assert not uniform(Explained(steps_on_a_line(as_found + elsewhere), move), 0)
+    assert not uniform(Explained(steps_on_a_line(as_found[:2] + elsewhere[:2]), move), 0)
+
+
 def test_products_are_products_over_states_that_exist():
     world = machines(3)
     triples = world.walked(300)
@@ -185,12 +277,35 @@ def test_types_agree_with_lists():
     cells, actions = prior.cell.max() + 1, prior.context.max() + 1
     mass, share = rng.random((2, cells)), np.array([0.3, 0.7])
     n = rng.random((2, actions)) * 9
-    found = step(
+    seen = (
         prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
-        prior.chance, mass, n, np.log(share), KAPPA,
+        prior.chance,
     )  # fmt: skip
-    for one, slow in zip(found, naive.type_step(prior, mass, n, share, KAPPA), strict=True):
-        assert np.allclose(one, slow, **TIGHT)
+    for way in (settle, plain(settle)):
+        *counts, after, gamma, held = way(seen, mass, n, share, KAPPA, 1, 0.05)
+        expected = naive.type_step(prior, mass, n, share, KAPPA)
+        for one, slow in zip((gamma, held, *counts), expected, strict=True):
+            assert np.allclose(one, slow, **TIGHT)
+        assert np.allclose(after, (gamma.sum(axis=0) + 1) / (len(gamma) + 2), **TIGHT)
+    twice = settle(seen, *settle(seen, mass, n, share, KAPPA, 1, 0.05)[:3], KAPPA, 1, 0.05)
+    for one, other in zip(twice, settle(seen, mass, n, share, KAPPA, 2, 0.05), strict=True):
+        assert np.allclose(one, other, **TIGHT)
+
+
+def test_chances_of_types_add_up_to_one_without_the_unlikely():
+    typed = by_types(grid(3, 3).sampled(2), form=2)
+    states = len(typed.mixture.gamma)
+    typed.mixture = typed.mixture._replace(
+        share=np.array([0.4, 0.6]), gamma=np.tile([0.9995, 0.0005], (states, 1))
+    )
+    assert np.array_equal(typed.chances(np.arange(36)), np.tile([1.0, 0.0], (36, 1)))
+
+
+def test_edges_are_told_apart():
+    codes = np.array([[0, 0], [1, 1], [2, 0], [3, 1]])
+    triples = Triples(np.zeros(5), [], [], np.ones((4, 1), bool), codes, [True, True])
+    assert triples.edges.tolist() == [[1, 1], [0, 2], [0, 1], [2, 2]]
+    assert triples.edged.tolist() == [True, False]  # two values have no middle
 
 
 def test_long_rows_keep_the_likeliest():

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from scipy import sparse
 
+from gim.inference.candidates import Data
+from gim.inference.rewards import infer_rewards
 from gim.inference.structure import Ends, Triples, rewards_of
 from gim.inference.structure.keys import Feature, equal, features_of, keyed, valued
 from gim.inference.structure.linear import least_absolute
-from gim.inference.structure.rewards import Shape
+from gim.inference.structure.reward_exam import EPSILONS, FOLDS, SIGMAS, Exam, speak
+from gim.inference.structure.rewards import EXACT, Rewards, Shape, seen_of
+from gim.jit import plain
 from tests.structured_worlds import World, grid, inventory, lake, machines, taxi, unmet
 from tests.test_structure import data
 
@@ -96,8 +102,48 @@ def test_unseen_keys_fall_back():
     triples = world.sampled(4, share=0.8)
     rewards, _, _ = rewards_of(triples, shape=Shape(((), (Feature("next state"),))))
     assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 1
-    rewards.seen = rewards.seen.at(rewards.seen.t != 1)
-    assert rewards.predict(np.array([0]), np.array([1]))[1][0] == 0
+    without = Rewards(triples, rewards.shape)
+    without.seen = without.seen.at(without.seen.t != 1)
+    assert without.predict(np.array([0]), np.array([1]))[1][0] == 0
+
+
+def test_keys_grow_by_a_feature_at_a_time():
+    world = taxi()
+    triples = world.sampled(1, share=0.9)
+    chain = rewards_of(triples)[0].shape.chain
+    assert [len(features) for features in chain] == list(range(len(chain)))
+    assert len(chain) > 2
+    assert chain[1] == (Feature("action"),)
+
+
+def test_a_passenger_never_met_pays_for_a_step_as_all_others_do():
+    def outcomes(x, a):
+        place, who = x
+        yield (place, who) if a == 2 else ((place + 2 * a - 1) % 6, who), 1.0, -1.0 - (a == 2) * who
+
+    world = World(itertools.product(range(6), range(4)), 3, outcomes, ordinal=[False, False])
+    new = world.codes[:, 1] == 3
+    triples = world.sampled(1).without(np.repeat(new[:, None], 3, axis=1))
+    rows = sparse.csr_array((triples.counts, triples.indices, triples.indptr))
+    made_of = SimpleNamespace(codes=world.codes, ordinal=triples.ordinal)
+    facts = SimpleNamespace(variables=made_of, action_variables=None, terminal=world.terminal)
+    data = Data(rows, triples.n, world.available, 2.0, facts, triples.R, triples.R2)
+    told = infer_rewards(data, sparse.csr_array(world.rows()))
+    assert (told["r_n0"] > 0)[:, :2].all()
+    assert (told["r"] == -1)[:, :2].all()
+    assert (told["r_doubt"][new, :2] < 0.4).all()  # known by action alone, which calls belie
+
+
+def test_predictions_do_not_depend_on_how_many_are_made_together(monkeypatch):
+    world = machines()
+    rewards = rewards_of(world.walked(100, start=31))[0]
+    pair, t = np.nonzero(world.rows())
+    said, level = rewards.predict(pair, t)
+    monkeypatch.setattr("gim.inference.structure.rewards.AT_ONCE", 1)
+    assert len(pair) > 2 * len(rewards.seen.mean)
+    again, same = rewards.predict(pair, t)
+    np.testing.assert_allclose(again, said, rtol=0, atol=1e-12)
+    assert np.array_equal(same, level)
 
 
 def test_rewards_must_be_given():
@@ -127,7 +173,20 @@ def test_least_absolute_deviations_ignore_exceptions():
     b = np.array([2.0, -0.5, 3.0, 0.0])
     y = X @ b
     y[:25] += rng.normal(0, 10, 25)
-    assert np.allclose(least_absolute(X, y, np.ones(80)), b, atol=1e-6)
+    assert np.allclose(least_absolute(X, y, np.ones((1, 80))), b, atol=1e-6)
+
+
+def test_planes_that_leave_out_a_part_are_those_of_the_rest():
+    rng = np.random.default_rng(2)
+    X = np.column_stack([np.ones(60), rng.integers(0, 9, (60, 3))]).astype(np.float64)
+    y, weight = X @ [1.0, 2.0, 0.0, -1.0] + rng.normal(size=60), rng.uniform(0.5, 2.0, 60)
+    out = np.arange(60) % 3 == np.arange(3)[:, None]
+    y[out[2]] = 4.0  # the third plane is left with what varies, a fourth with nothing that does
+    found = least_absolute(X, y, weight * np.vstack([~out, out[2]]))
+    for each, left in zip(found, [*~out, out[2]], strict=True):
+        assert np.allclose(each, least_absolute(X[left], y[left], weight[None, left])[0])
+    assert found[3].tolist() == [4.0, 0.0, 0.0, 0.0]
+    assert least_absolute(X, y, np.zeros((1, 60))).tolist() == [[0.0] * 4]
 
 
 def test_the_value_of_a_key_is_that_of_most_or_the_mean():
@@ -156,7 +215,32 @@ def test_keys_tell_apart_what_their_features_do():
         assert (key[i] == key[j]) == same
 
 
+def test_what_was_held_out_is_as_likely_as_a_mixture_says():
+    """Most rewards are near what a rule says, some anywhere within the spread: the best of both."""
+    exam = Exam(grid(4, 4).sampled(3, noise=0.2), seen_of(grid(4, 4).sampled(3, noise=0.2)))
+    error = exam.spread * np.random.default_rng(1).standard_t(2, len(exam.seen.mean))
+    logs = exam._likelihood(error)
+    squares = (error**2 + exam.seen.square) / exam.spread**2
+    slow = {}
+    for wide, odd in itertools.product(SIGMAS.tolist(), EPSILONS.tolist()):
+        near = np.exp(-0.5 * np.minimum(squares / wide**2, 1400.0)) / wide
+        slow[wide, odd] = np.log((1 - odd) * near + odd * np.exp(-0.5 * squares))
+    best = max(slow, key=lambda key: slow[key] @ exam.seen.weight)
+    assert np.allclose(logs, slow[best] * exam.seen.weight)
+
+
 # ---------------------------------------------------------------------------- ends
+
+
+def test_ends_held_out_by_hand():
+    """Of three states that were entered the last ends; each is judged by the two others."""
+    starts, counts = [0, 1, 2, 2], np.ones(2)
+    ends = Ends(
+        Triples(starts, [1, 2], counts, np.ones((3, 1)), np.arange(3), terminal=[0, 0, 1]),
+        chain=((),),
+    )
+    goes_on, over = 1 - (1 + 0.5 / 3) / 3, (0.5 / 3) / 3
+    assert np.allclose(np.exp(ends._logs(ends.chain)), [goes_on, goes_on, over])
 
 
 def test_holes_in_the_ice_cannot_be_told():
@@ -187,3 +271,66 @@ def test_a_rule_for_ends_is_found_where_there_is_one():
 def test_no_end_was_ever_seen():
     ends = Ends(grid(3, 3).sampled(2))
     assert ends.chance(np.arange(9)).max() < 0.1
+
+
+def naive_judge(exam, triples, chain):
+    """Errors and levels by the tables of other folds, one fold and one level at a time."""
+    seen, tolerance = exam.seen, EXACT * exam.spread
+    error, level = seen.mean.copy(), np.full(len(seen.mean), -1)
+    for fold, (depth, features) in itertools.product(range(FOLDS), enumerate(chain)):
+        out, key = exam.fold == fold, keyed(triples, features, seen.pair, seen.t)
+        many = key.max() + 1
+        value = valued(key[~out], seen.mean[~out], seen.weight[~out], many, tolerance)
+        met = out & (np.bincount(key[~out], minlength=many) > 0)[key]
+        error[met], level[met] = seen.mean[met] - value[key[met]], depth
+    return error, level
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.3])
+@pytest.mark.parametrize("by_next", [False, True])
+def test_held_out_triples_are_judged_by_tables_of_other_folds(noise, by_next):
+    triples = grid(5, 5).walked(400, noise=noise)
+    exam = Exam(triples, seen_of(triples), by_next)
+    chain = ((), (Feature("action"),), (Feature("action"), Feature("next state")))
+    keys = [keyed(triples, features, exam.seen.pair, exam.seen.t) for features in chain]
+    judged = exam.judge(Shape(chain), keys)
+    error, level = naive_judge(exam, triples, chain)
+    assert np.array_equal(judged.level, level)
+    assert np.allclose(judged.error, error, rtol=1e-12, atol=1e-12)
+    coarser = exam.judge(Shape(chain[:2]), keys[:2])
+    again = exam.judge(Shape(chain), keys, coarser)
+    assert np.array_equal(again.error, judged.error)
+    assert np.array_equal(again.level, judged.level)
+    assert judged.score == pytest.approx(naive_likelihood(exam, error), rel=1e-9)
+
+
+def naive_likelihood(exam, error):
+    """The highest on the grid of sigmas and epsilons, all of it tried."""
+    square = (error**2 + exam.seen.square) / exam.spread**2
+    slab = -0.5 * square
+    found = []
+    for sigma, epsilon in itertools.product(SIGMAS, EPSILONS):
+        spike = np.maximum(slab / sigma**2, -690.0) - np.log(sigma)
+        logs = np.logaddexp(np.log1p(-epsilon) + spike, np.log(epsilon) + slab)
+        found.append(float(logs @ exam.seen.weight))
+    return max(found)
+
+
+def test_votes_find_what_more_than_half_agree_on():
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        many = int(rng.integers(4, 40))
+        key, fold = rng.integers(0, 3, many), rng.integers(0, 2, many)
+        y, weight = rng.integers(0, 3, many) * 1.0, rng.uniform(0.5, 2.0, many)
+        value, rank = np.tile(y, (2, 1)), np.tile(y.astype(np.int64), (2, 1))
+        for way in (speak, plain(speak)):
+            error, level = np.full(many, 7.0), np.full(many, -1)
+            way(fold, key, 3, value, rank, weight, 0, error, level)
+            for i in range(many):
+                others = (fold != fold[i]) & (key == key[i])
+                if others.any():
+                    said = valued(0 * key[others], y[others], weight[others], 1, 1e-9)[0]
+                    assert error[i] == pytest.approx(y[i] - said, abs=1e-12)
+                    assert level[i] == 0
+                else:
+                    assert (error[i], level[i]) == (7.0, -1)

@@ -9,10 +9,14 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from gim.inference.structure import Names, exceptions, rules
+from gim.inference.structure import Names, Triples, exceptions, rules
+from gim.inference.structure.block import Block, Form
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import N0, RARE, at_triples
+from gim.inference.structure.explanations import Explained, Move
+from gim.inference.structure.moves import CLIP, STAY, WRAP
 from gim.inference.structure.state_types import by_types
+from gim.inference.structure.words import EDGES, _edges
 from tests.structured_worlds import World, grid, inventory, machines, queues
 
 GRID = Names(("row", "col"), ("north", "south", "west", "east"))
@@ -30,8 +34,26 @@ def test_a_grid_is_told_as_people_would():
     assert np.allclose([chance for _, chance in rule.outcomes[:3]], [0.8, 0.1, 0.1], atol=0.05)
     assert str(rule).startswith("north: row - 1 (.")
     assert "blocked moves stay" in str(rule)
+    assert rule.edges == ("blocked moves stay",)  # not that they end at the edge, which is the same
     assert rule.exceptions == ()
     assert rule.explained == 1
+
+
+@pytest.mark.parametrize(
+    ("beyond", "told"),
+    [(lambda x: min(max(x, 0), 5), [EDGES[STAY]]), (lambda x: x % 6, [EDGES[CLIP], EDGES[WRAP]])],
+)
+def test_what_happens_at_an_edge_is_told_once(beyond, told):
+    """A step that is stopped has stayed; round the edge may also be five to where the world ends.
+
+    Each way to explain what was seen counts alike here.
+    """
+    world = World(
+        [(x,) for x in range(6)], 2, lambda x, a: [((beyond(x[0] + 2 * a - 1),), 1.0, 0.0)]
+    )
+    data = Explained(world.sampled(2), Move((0,)))
+    block = Block(data, Form(data.move, ((),), (1.0,)))
+    assert _edges(block, np.ones(len(data.outcome))) == told
 
 
 def test_walls_are_listed():
@@ -151,6 +173,22 @@ def test_exceptions_by_the_formula():
         expected.append(bool(q.any() and np.log(RARE) + anything > np.log1p(-RARE) + holds))
     assert exceptions(rows, triples.met, triples).tolist() == expected
     assert 0 < sum(expected) < len(expected)
+
+
+def test_a_pair_is_an_exception_from_the_odds_on():
+    """Three visits to one state: as the chance said of it falls, where anything is likelier."""
+
+    def log_urn(chance, worth):  # of drawing the state three times running
+        return sum(np.log((worth * chance + i) / (worth + i)) for i in range(3))
+
+    chance = np.exp(np.linspace(np.log(1e-3), np.log(0.5), 4000))
+    odds = np.log(RARE) + log_urn(1 / 9, 1.0) - np.log(1 - RARE) - log_urn(chance, N0)
+    turn = chance[np.argmin(np.abs(odds))]
+    world = grid(3, 3)
+    triples = Triples(np.append(0, np.ones(36)), [4], [3.0], world.available, world.codes)
+    for said, odd in ((turn / 1.01, True), (turn * 1.01, False)):
+        rows = sparse.csr_array(([said, 1 - said], [4, 5], [0, 2]), shape=(1, 9))
+        assert exceptions(rows, np.array([0]), triples).tolist() == [odd]
 
 
 def test_chances_of_what_was_counted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from gim.agents.factors import MOST, Guess, new_factors
 from gim.agents.met_rmax import MetRMax
 from gim.agents.mormax import MORMax
 from gim.agents.relocatable_rmax import RelocatableRMax, true_types
+from gim.inference.prior import prior_of
 from gim.params import describe
 from gim.run import prepare, task_of
 from tests import naive_structured as naive
@@ -215,6 +217,70 @@ def test_values_of_mormax_fall_only():
         assert (run.memory.q <= q + 1e-9)[mdp.available].all()
         renewed += int((run.memory.model_to != to).any(axis=2)[had].sum())
     assert renewed >= 1  # a pair has learned anew
+
+
+def test_tables_of_guesses_stand_side_by_side():
+    """Three variables of 2, 3 and 4 values: one depends on two, one on one, one on none."""
+    states = [(x, y, z) for x in range(2) for y in range(3) for z in range(4)]
+    P = np.eye(24)[:, None]
+    task = task_of(gim.TabularMDP(P, np.zeros((24, 1)), horizon=2, variables=np.array(states)))
+    guesses = [Guess(0, 0, (0, 1)), Guess(0, 1, (2,)), Guess(0, 2, ())]
+    f = new_factors(task, guesses, 3, (1, 0.1, 1), 1.0)
+    contexts, cells = [6, 4, 1], [6 * 2, 4 * 3, 1 * 4]
+    assert f.place.tolist() == [0, 6, 10]
+    assert f.cell.tolist() == [0, 12, 24]
+    assert (f.n.size, f.table.size) == (sum(contexts), sum(cells))
+    assert f.state.tolist() == list(range(24))
+    assert (f.x @ f.radix).tolist() == list(range(24))
+
+
+def ring(S=4):
+    """Action 0 goes on, action 1 stays; every pair pays another sum; state S is never entered."""
+    P = np.zeros((S + 1, 2, S + 1))
+    for s in range(S):
+        P[s, 0, (s + 1) % S] = P[s, 1, s] = 1.0
+    P[S, :, S] = 1.0
+    r = np.arange(2.0 * S + 2).reshape(-1, 2) / 10
+    return gim.TabularMDP(P, r, horizon=6, start=0)
+
+
+@pytest.mark.parametrize("agent", [FactoredRMax(m=50), MetRMax(m=50, parents=1)])
+def test_the_model_of_few_visits_is_what_they_say(agent):
+    """Nothing has been seen m times yet; of pairs never met nothing is said."""
+    mdp = ring()
+    run = gim.run(agent, mdp, 2, seed=1)
+    met = run.memory.belief.counts.n > 0
+    assert 0 < met.sum() < met.size
+    assert np.array_equal(run.model.supported, met)
+    assert np.allclose(run.model.to_dense().transitions[met], mdp.transitions[met])
+    assert np.allclose(run.model.rewards[met], mdp.rewards[met])
+
+
+@pytest.mark.parametrize("name", ["factored_rmax", "relocatable_rmax", "mormax"])
+def test_all_is_explored_once_what_can_be_reached_is_known(name):
+    run = gim.run(f"{name}:m=1", ring(), 20, seed=1)
+    assert run.explored_at is not None
+    assert not run.memory.belief.counts.n.any(axis=1)[-1]
+    assert run.plans > 1
+
+
+def test_a_prediction_worth_m_visits_is_a_model_for_mormax():
+    """All that is predicted is taken as it is, but for the pair that has a model of its own."""
+    mdp = random_mdp(3, S=4, A=2, horizon=5)
+    run = prepare(MORMax(m=2), mdp, 1, 0)
+    one = np.ones((4, 2))
+    belief = run.memory.belief
+    belief.counts.n[0, 0], belief.counts.R[0, 0] = 2, 1.0
+    belief.counts.next.reshape(4, 2, 4)[0, 0, 1] = 2
+    prior = prior_of(mdp.transitions, 9 * one, r=mdp.rewards, r_n0=9 * one)
+    memory = run.memory._replace(belief=belief._replace(prior=prior))
+    memory.has_model[0, 0], memory.model_to[0, 0], memory.model_R[0, 0] = True, 1, 1.0
+    P, r = mdp.transitions.copy(), mdp.rewards.copy()
+    P[0, 0], r[0, 0] = np.eye(4)[1], 0.5
+    mind = SimpleNamespace(task=run.task, plans=0)
+    plan = MORMax(m=2)._plan(memory, mind, mdp.reward_range[1])
+    assert np.allclose(plan.q[:, :4], gim.plan(mdp.with_(transitions=P, rewards=r)).q)
+    assert mind.plans == 1
 
 
 def test_no_guess_makes_an_end_of_a_state_that_is_lived_in():

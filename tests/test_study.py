@@ -103,6 +103,7 @@ def test_the_example_is_a_study():
         (GOOD.replace("runs = 2", "seeds = [1, 1]"), "different whole numbers"),
         (GOOD + "seeds = [1]", "leave runs out"),
         (GOOD + "epsilon = 2", "epsilon = 2"),
+        (GOOD + 'rewards = "given"', "rewards = 'given'"),
         (GOOD + 'epsilon = "a"', "epsilon = 'a'"),
         (GOOD + "description = 3", "description = 3: give a text"),
         (GOOD + "title = 3", "title = 3: give a text"),

@@ -187,6 +187,17 @@ def test_no_time_left_is_told_before_there_are_data(width) -> None:
         assert "0:09 left  elapsed 0:28  100/s" in paper.screen()
 
 
+def test_a_long_wait_is_told_at_once_where_there_is_no_terminal() -> None:
+    paper, clock = Paper(tty=False), Clock()
+    with Progress(1000, "x", paper, clock) as bar:
+        bar.wait(0, "loading")
+        assert paper.getvalue() == ""
+        bar.wait(0, "compiling", long=True)
+        assert paper.getvalue() == "x   0%  elapsed 0:00  compiling\n"
+        bar.update(1)
+    assert paper.getvalue().count("\n") == 1
+
+
 def test_the_line_moves_while_nothing_is_done(monkeypatch) -> None:
     monkeypatch.setattr(progress, "TICK", 0.001)
     monkeypatch.setattr(progress, "REFRESH", 0.0)

@@ -51,10 +51,20 @@ def test_equal_trials_are_equal_however_they_are_written():
 def test_whatever_fixes_the_bits_changes_the_digest():
     given = {"task": "synthetic", "agent": "gim", "episodes": 10, "seed": 0, "epsilon": None}
     changes = {"task": "synthetic:seed=1", "agent": "gim:m=3", "episodes": 11, "seed": 1}
-    changes["epsilon"] = 0.1
+    changes |= {"epsilon": 0.1, "rewards": "known"}
     trials = [Trial(**given)] + [Trial(**given | {key: changes[key]}) for key in changes]
     assert len({trial.digest for trial in trials}) == len(trials)
     assert len({trial.id for trial in trials}) == len(trials)
+
+
+def test_rewards_may_be_known():
+    trial = Trial("noisy_arms:seed=3", "ucbvi", 20, 3, rewards="known")
+    run = gim.run("ucbvi", gim.make("noisy_arms", seed=3), episodes=20, seed=3, rewards="known")
+    result, plain = run_trial(trial), run_trial(Trial("noisy_arms:seed=3", "ucbvi", 20, 3))
+    assert result.columns["cumulative_reward"] == pytest.approx(run.returns.sum(), abs=1e-9)
+    assert result.columns["cumulative_reward"] > 2 * plain.columns["cumulative_reward"]
+    assert (result.columns["rewards"], plain.columns["rewards"]) == ("known", "learn")
+    assert trial.id.endswith("/rewards=known")
 
 
 def test_a_saved_mdp_counts_by_its_content(tmp_path):
@@ -77,6 +87,7 @@ def test_a_saved_mdp_counts_by_its_content(tmp_path):
         ({"episodes": 0}, "episodes = 0"),
         ({"seed": -1}, "seed = -1"),
         ({"epsilon": 1.5}, "epsilon = 1.5"),
+        ({"rewards": "given"}, "rewards = 'given': give one of learn, known"),
     ],
 )
 def test_a_wrong_trial_is_refused_at_once(change, text):

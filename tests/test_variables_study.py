@@ -124,6 +124,9 @@ def test_runs_of_taxi_that_never_came_to_it_are_counted():
     (table,) = study.analyse(ResultsByCell(Results.of(made), SMOKE)).tables
     assert table.rows[0][1:4] == ["1 of 2", "500", "500 to 500"]
     assert {row[0]: row[4] for row in table.rows if row[4]} == taxi.PUBLISHED
+    told = {cell.agent: cell.trials[0].rewards for cell in cells}
+    assert told["Analogist"] == "learn"
+    assert told["Analogist, rewards known"] == "known"
 
 
 # -- the probes

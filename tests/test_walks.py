@@ -26,9 +26,11 @@ PUT, DRAW, REPLAY = plain(put), plain(draw), plain(replay)
 
 def ties_of(tree, s, A):
     """The actions that some number draws, with the share of the numbers that draw them."""
-    numbers = (np.arange(840) + 0.5) / 840  # a multiple of 1 to 8
-    drawn = [DRAW(tree, s, u) for u in numbers]
+    numbers = 0.2 + 0.8 * (np.arange(840) + 0.5) / 840  # a multiple of 1 to 8
+    drawn = [DRAW(tree, s, u, 0.2) for u in numbers]
     assert drawn == sorted(drawn)  # in the order of the actions, as a list of ties has it
+    assert DRAW(tree, s, 0.2, 0.2) == drawn[0]
+    assert DRAW(tree, s, np.nextafter(1, 0), 0.2) == drawn[-1]
     return {a: drawn.count(a) / 840 for a in set(drawn)}
 
 

@@ -30,7 +30,7 @@ TREE = {  # what the side bar shows
         "tasks",
     ],
     "Learning by analogy": ["analogy", "variables", "structure", "certificates"],
-    "What was measured": ["study", "rivals", "scoreboard"],
+    "What was measured": ["study", "rivals", "scoreboard", "benchmarks"],
     "The paper": ["paper", "exploration", "completion", "theory", "reproduction", "sentences"],
     "The machinery": ["planning", "framework", "laboratory", "files", "robustness", "extending"],
     "Agents": ["agents/*"],

@@ -13,9 +13,17 @@ the return. Its multiplier x is drawn for each plan (as in RandUCB: Vaswani, Meh
 Kveton, 2020): a tenth as a rule, and the square of a uniform number with probability
 1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
 plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that,
-and the square spares most of them the cost of doubting all. Where rewards are
-noisy, what few visits say of them is little, whatever is inferred of next states: the bonus for
-rewards is then taken in full, with a term for what their own n visits may have missed,
+and the square spares most of them the cost of doubting all. Few visits may have missed the next
+state that matters, and one slip must not close a way for good. So to the term for what n visits
+have missed comes one that is not as little, for the best state that they may have missed,
+
+    max(x, .3) (max V1_{h+1} - p.V1_{h+1}) sqrt(surprise) L / (3 n) / sqrt(2 L H):
+
+it is small where values are alike, however much can be earned, and 0 where nothing is random. (The
+surprise is that of an average visit, see `gim.agents.episodic`; where rewards are noisy every visit
+is one, and the .3 is left out.) There what few visits say of rewards is little, whatever is
+inferred of next states: the bonus for rewards is then taken in full, with a term for what their own
+n visits may have missed,
 
     (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
 
@@ -48,12 +56,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind
-from gim.agents.episodic import Episodic, Memory
-from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
+from gim.agents.backups import sums_csr, sums_dense
+from gim.agents.episodic import Episodic, Memory, pause
 from gim.inference.base import inferences
 from gim.inference.belief import Belief
 from gim.inference.evidence import Evidence
-from gim.jit import bind, hot
+from gim.jit import bind, hot, seldom
 from gim.model.counts import Counts
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
@@ -61,7 +69,9 @@ from gim.planning.sweeps import rows_of, take_best
 
 OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
+HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
+ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
@@ -78,7 +88,16 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other
+@hot
+def most_of(v: Any) -> float:
+    """The largest of the values [S]."""
+    most = v[0]
+    for s in range(v.size):
+        most = max(most, v[s])
+    return most
+
+
+sums = sums_dense  # the template is bound to one or the other
 
 
 def hopeful(
@@ -91,21 +110,26 @@ def hopeful(
     L: float,
     scales: Any,
     plan: Any,
+    room: Any,
 ) -> None:
     """Backward induction with bonuses and one test, into plan = (q, v, policy).
 
-    `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
+    `seen` is the evidence with its columns [S, S*A] or CSR; `frame` the available pairs, terminal
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
     [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
     variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
-    that stand for next states, for those that few visits have missed, for rewards, and for what few
-    visits have missed of them.
+    that stand for next states, for those that few visits have missed, for the best of them, for
+    rewards, and for what few visits have missed of them; `room` is to work in: what allocates takes
+    long to compile.
     """
-    scale, rare, of_rewards, missed = scales
+    scale, rare, hope, of_rewards, missed = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
+    # reward, 1/n, its variance / n, bonus per step; sums over next states; the plan without a test
+    (r, one, noise, bonus), (mean, square, later), (q0, v0, policy0) = room
     H, S, A = q.shape
-    r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
     tests = False
+    for i in range(S * A):
+        r[i] = one[i] = noise[i] = bonus[i] = 0.0
     for s in range(S):
         for a in range(A):
             i = s * A + a
@@ -120,23 +144,20 @@ def hopeful(
                     spread = max(0.0, R2[s, a] - n_r[s, a] * r[i] * r[i]) + pooled
                     noise[i] = spread / n_r[s, a] / n_r[s, a]
                     bonus[i] = missed * L / n_r[s, a] / 3.0
-                bonus[i] += rare * (high - low) * L * one[i] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
-    by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
-    later, unused = np.empty(S * A), np.empty(S * A)
-    q0, v0, policy0 = np.empty((S, A)), np.zeros(S), np.empty(S, policy.dtype)
-    v[H] = 0.0
+    for s in range(S):
+        v[H, s] = v0[s] = 0.0
     for h in range(H - 1, -1, -1):
-        moments(by_next, v[h + 1], mean, square)
-        if tests:
-            moments(by_next, v0, later, unused)
+        best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
+        sums(N, v[h + 1], v0, tests, mean, square, later)
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
             variance = max(0.0, square[i] * one[i] - future * future) * one[i]
             doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
-            now = r[i] + (H - h) * bonus[i] + math.sqrt(2.0 * L * doubt)
+            beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
+            now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)
             x = now + future
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
@@ -149,8 +170,19 @@ def hopeful(
             take_best(q0, v0, policy0)
 
 
-hopeful_dense = bind(hopeful, "dense", columns=columns_dense, moments=moments_dense)
-hopeful_csr = bind(hopeful, "csr", columns=columns_csr, moments=moments_csr)
+hopeful_dense = bind(hopeful, "dense", sums=sums_dense)
+hopeful_csr = bind(hopeful, "csr", sums=sums_csr)
+
+
+def room_for(S: int, A: int) -> Any:
+    """What `hopeful` works in."""
+    parts = tuple(np.empty((7, S * A)))
+    return parts[:4], parts[4:], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
+
+
+def count_entries(rows: Any) -> int:
+    """Numbers that a sweep goes through: all of a dense table, those stored of CSR parts."""
+    return int(rows[0].size if isinstance(rows, tuple) else rows.size)
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
@@ -177,8 +209,7 @@ def unknowns(belief: Belief) -> NDArray[np.bool_]:
     prior, unmet = belief.prior, belief.counts.n == 0
     if not (prior.n0.any() and unmet.any()):
         return np.zeros(unmet.shape, bool)
-    pair = np.repeat(np.arange(unmet.size), np.diff(prior.first))
-    sharp = np.bincount(pair, prior.q**2, unmet.size).reshape(unmet.shape)
+    sharp = sharpness(prior.q, prior.first, unmet.ravel()).reshape(unmet.shape)
     error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
     return np.asarray(unmet & (error > OPEN))
 
@@ -188,6 +219,17 @@ def missing(counts: Counts, rewards: tuple[float, float]) -> float:
     met = counts.n > 0
     best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
     return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
+
+
+@seldom(lambda q, first, which: q.size)
+def sharpness(q: Any, first: Any, which: Any) -> Any:
+    """The sum of q^2 of these rows, one after the other as they stand; 0 for the others."""
+    sharp = np.zeros(which.size)
+    for i in range(which.size):
+        if which[i]:
+            for j in range(first[i], first[i + 1]):
+                sharp[i] += q[j] * q[j]
+    return sharp
 
 
 @dataclass(frozen=True)
@@ -209,25 +251,32 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Backward induction with the bonus, drawn anew, and one test."""
         task, belief = mind.task, memory.belief
         rows = rows_of(seen.N, task.S, task.A)
+        memory.pause[0] = max(
+            pause(task.S, task.A, task.H), count_entries(rows) * task.H // ENTRIES
+        )
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts)
-        scale = full * multiplier(mind.episode, mind.rng)
+        x = multiplier(mind.episode, mind.rng)
+        scale = full * x
+        hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
         unknown = unknowns(belief)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
-        induct = hopeful_csr if isinstance(rows, tuple) else hopeful_dense
+        sparse = isinstance(rows, tuple)
+        induct = hopeful_csr if sparse else hopeful_dense
         induct(
-            (rows, *seen[1:]),
+            (rows if sparse else np.ascontiguousarray(rows.T), *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory, rewards, mind),
             pooled,
             L,
-            (scale, scale * surprise, full if pooled > 0 else scale, missed),
+            (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
             (memory.q, memory.v, memory.policy),
+            room_for(task.S, task.A),
         )
 
     def _tests(

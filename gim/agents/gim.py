@@ -90,7 +90,7 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Memory before the first step; a world too large to complete is refused before it."""
         if self.rho < 1:
-            check_completion(task.S, task.A)
+            check_completion(self.completion, task.S, task.A, self.m)
         return super().start(task, rng)
 
     def knows_enough(self, known: Known) -> bool:
@@ -116,18 +116,22 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
         with mind.timed("completing"):
             done = complete(counts, known, self.completion, self.reward_data, self.rows, mind.rng)
         if done.blind.any():
+            never = np.count_nonzero(done.blind & ~counts.n.any(axis=1))
             mind.note(
-                f"{done.blind.sum()} states never had a known action: completion says nothing "
-                "of them, their dynamics are what was counted or the mean"
+                f"{done.blind.sum()} states never had a known action, {never} were never left: "
+                "completion says nothing of them, their dynamics are what was counted or a mean"
             )
-        if not done.completed.converged:
-            mind.note("the matrix completion did not converge: do not trust the inferred pairs")
+        if done.doubtful:
+            mind.note(
+                f"the completion of {done.doubtful} matrices of {known.terminal.size} did not "
+                "converge: do not trust the pairs inferred from them"
+            )
         playable = known.available & ~known.terminal[:, None]
         if self.worth is None:  # it stands for all pairs, the known ones, too
             n0, r_n0 = np.where(playable, np.inf, 0.0), np.where(playable, np.inf, 0.0)
         else:
             n0 = np.where(playable & ~known.mask, max(self.worth, 1e-300), 0.0)
-            r_n0 = np.where(playable & ~done.paid, np.inf, 0.0)
+            r_n0 = np.where(playable & ~done.paid, np.where(counts.n > 0, n0, np.inf), 0.0)
         prior = prior_of(done.P, n0, r=done.r, r_n0=r_n0)
         return memory._replace(belief=memory.belief._replace(prior=prior))
 

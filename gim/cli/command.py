@@ -88,10 +88,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     return status
 
 
-def commands() -> dict[str, ModuleType]:
-    """The subcommands: every file of this package that has `options`."""
+def commands(only: str | None = None) -> dict[str, ModuleType]:
+    """The subcommands: every file of this package that has `options`; `only` one, if it is one.
+
+    What another command needs is then not imported: that may take longer than this one.
+    """
     folder = os.path.dirname(__file__)
     names = [module.name for module in pkgutil.iter_modules([folder])]
+    names = names if only is None else [name for name in names if name == only]
     modules = {name: import_module(f"gim.cli.{name}") for name in names}
     return {name: module for name, module in modules.items() if hasattr(module, "options")}
 
@@ -123,7 +127,7 @@ def _run(words: list[str]) -> int:
     if not words:
         print(WELCOME, end="")
         return 0
-    known = commands()
+    known = commands(words[0]) or commands()
     if not words[0].startswith("-") and words[0] not in known:
         raise ValueError(f"unknown command {words[0]!r}{did_you_mean(words[0], known)}")
     parser, parsers = _parsers(known)

@@ -63,14 +63,16 @@ def run(args: argparse.Namespace) -> int:
     args.out = args.out or Path(f"reproduction-{scale.name}")
     check_folder(args.out)
     words = _command(args)
+    args.out.mkdir(parents=True, exist_ok=True)
+    keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
+    Manifest(keys, scale.name, command, 0.0).save(args.out)  # for those who look in before the end
     results = play(trials_of(wanted, scale), args, "reproducing", words)
     if isinstance(results, int):
         return results
-    args.out.mkdir(parents=True, exist_ok=True)
-    keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
     manifest = Manifest(keys, scale.name, command, time.perf_counter() - began).save(args.out)
-    # What the folder had before is reported with it.
-    found = findings(manifest, results) if manifest.keys == keys else stored(args.out)
+    # What the folder had before is reported with it, as far as it has ended.
+    whole = manifest.keys == keys
+    found = findings(manifest, results) if whole else stored(args.out, partial=True)
     path = write_report(found, args.out)
     show(found, path, time.perf_counter() - began)
     return 0

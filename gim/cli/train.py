@@ -163,7 +163,8 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
         bar.update(before + report.episode, f"return {count(report.mean)}")
 
-    bar.wait(before + run.returns.size, COMPILING if run.to_compile else "compiling")
+    cold = run.to_compile
+    bar.wait(before + run.returns.size, COMPILING if cold else "compiling", long=cold)
     return run.go(show)
 
 

@@ -41,6 +41,7 @@ class Cell:
         seeds: Iterable[int],
         x: float = 0.0,
         epsilon: float | None = None,
+        rewards: str = "learn",
     ) -> Cell:
         """The cell in which run k plays instance k of the task, from seed k.
 
@@ -48,14 +49,14 @@ class Cell:
             setting, panel, agent, x: of the cell.
             task: the spec of a world, such as ``synthetic:rank=4``, without a seed.
             spec: that of the agent, such as ``rmax:m=20``.
-            episodes, seeds, epsilon: of its trials.
+            episodes, seeds, epsilon, rewards: of its trials.
 
         Example:
             >>> cell = Cell.of("", "rank 2", "RMax", "synthetic", "rmax:m=20", 50, seeds=[4])
             >>> [trial.id for trial in cell.trials]
             ['synthetic-seed=4/rmax-m=20/50/4']
         """
-        trials = tuple(Trial(instance(task, k), spec, episodes, k, epsilon) for k in seeds)
+        trials = tuple(Trial(instance(task, k), spec, episodes, k, epsilon, rewards) for k in seeds)
         return cls(setting, panel, agent, x, trials)
 
 
@@ -69,22 +70,12 @@ class ResultsByCell:
 
     def __init__(self, table: Results, scale: Scale) -> None:
         self.table, self.scale = table, scale
-        names = ("task", "agent", "episodes", "seed", "epsilon")
-        columns = [table.column(name) for name in names] if len(table) else []
-        self._row = {self._key(*row): i for i, row in enumerate(zip(*columns, strict=True))}
+        self._row = {str(id): i for i, id in enumerate(table.column("id") if len(table) else [])}
         self._column: dict[str, NDArray[Any]] = {}
-
-    @staticmethod
-    def _key(
-        task: str, agent: str, episodes: int, seed: int, epsilon: float | None
-    ) -> tuple[Any, ...]:
-        known = None if epsilon is None or math.isnan(epsilon) else float(epsilon)
-        return str(task), str(agent), int(episodes), int(seed), known
 
     def row(self, trial: Trial) -> int | None:
         """Where a trial stands in the table."""
-        key = self._key(trial.task, trial.agent, trial.episodes, trial.seed, trial.epsilon)
-        return self._row.get(key)
+        return self._row.get(trial.id)
 
     def values(self, cell: Cell, measure: str) -> Floats:
         """A column of the results for the runs of a cell, [runs]; NaN where a run is missing."""

@@ -22,10 +22,10 @@ from typing import Any, NamedTuple
 
 import gymnasium
 
-from gim.agent import agents
 from gim.envs import tasks
 from gim.experiments.measures import measured_by
 from gim.experiments.spec import is_file
+from gim.experiments.subject import kind_of, subject_of
 from gim.registry import parse
 from gim.source import locate, reach
 
@@ -57,7 +57,7 @@ def code_of(agent: str, task: str) -> Code:
 
 def parts_of_agent(spec: str) -> tuple[Any, ...]:
     """The classes and functions that an agent is made of: its own, and those of its parameters."""
-    return _parts_of_agent(spec, agents[_name(spec)])
+    return _parts_of_agent(spec, kind_of(_name(spec)))
 
 
 @lru_cache(maxsize=65536)
@@ -68,7 +68,8 @@ def _name(spec: str) -> str:
 @lru_cache(maxsize=4096)
 def _parts_of_agent(spec: str, kind: Any) -> tuple[Any, ...]:
     """`kind` is the class that has the name now: one typed into a console may change."""
-    return tuple(dict.fromkeys([*_parts(agents.make(spec)), *measured_by(agents.make(spec))]))
+    made = subject_of(spec)
+    return tuple(dict.fromkeys([*_parts(made), *measured_by(made)]))
 
 
 def _parts(thing: Any) -> Iterator[Any]:

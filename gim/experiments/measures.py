@@ -31,7 +31,7 @@ environment without a table.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -135,9 +135,9 @@ def measured_by(agent: Any) -> tuple[str, ...]:
     return ("gim.experiments.certified",) if infers else ()
 
 
-def times(run: Run) -> dict[str, float]:
-    """Where the time of a run went; compiling is left out."""
-    seconds = {name: value for name, value in run.seconds.items() if name != "compiling"}
+def times(spent: Mapping[str, float]) -> dict[str, float]:
+    """Where the time went, from the seconds of each phase; compiling is left out."""
+    seconds = {name: value for name, value in spent.items() if name != "compiling"}
     interacting = seconds.pop("interacting", 0.0)
     completing = sum(seconds.pop(name, 0.0) for name in COMPLETING)
     planning = sum(seconds.pop(name, 0.0) for name in PLANNING)

@@ -116,12 +116,16 @@ def findings(manifest: Manifest, results: Results, runs: int | None = None) -> F
 
 
 def trials_of(experiments: Iterable[Experiment], scale: Scale) -> list[Trial]:
-    """The trials of several experiments, each once; those on one task stand together.
+    """The trials of several experiments, each once, run by run; those on one task stand together.
 
-    A worker keeps the MDPs that it has built last: the large ones take longer to draw than to play.
+    The first runs of all cells come first: what was stopped has as many of everything. A worker
+    keeps the MDPs that it has built last: the large ones take longer to draw than to play.
     """
-    found = dict.fromkeys(trial for each in experiments for trial in each.trials(scale))
-    return sorted(found, key=lambda trial: trial.task)
+    run: dict[Trial, int] = {}
+    for cell in (cell for each in experiments for cell in each.cells(scale)):
+        for k, trial in enumerate(cell.trials):
+            run[trial] = min(k, run.get(trial, k))
+    return sorted(run, key=lambda trial: (run[trial], trial.task))
 
 
 def scale_of(manifest: Manifest, runs: int | None = None) -> Scale:
@@ -149,6 +153,8 @@ def stored(folder: Path, runs: int | None = None, partial: bool = False) -> Find
         names = " ".join(shortest(manifest.keys))
         again = f"gim reproduce {names} --scale {manifest.scale} --out {folder}"
         raise ValueError(f"{folder} lacks {missing} of {len(trials)} trials: run {again}")
+    if missing:
+        remarks = [*remarks, f"{missing} of {len(trials)} trials have not ended and are left out"]
     kept = Results.of(result for result in found if result is not None)
     return replace(findings(manifest, kept, runs), remarks=remarks)
 

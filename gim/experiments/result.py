@@ -14,7 +14,7 @@ from gim.experiments.spec import world_spec
 if TYPE_CHECKING:
     from gim.experiments.trial import Trial
 
-IDENTITY = ("task", "agent", "episodes", "seed", "epsilon")  # the columns that say which trial
+IDENTITY = ("task", "agent", "episodes", "seed", "epsilon", "rewards")  # which trial it is
 MACHINE = (*TIMES, "peak_memory_mb", "host")  # what may differ between equal results
 
 

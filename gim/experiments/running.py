@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gim.agent import agents
 from gim.experiments import measures
 from gim.experiments.probes import Probed, has_probes
 from gim.experiments.result import Result, trial_columns
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import content
+from gim.experiments.subject import Measured, Subject, subject_of
 from gim.mdp import TabularMDP
 from gim.reports import Callback
 from gim.run import prepare
@@ -28,6 +28,13 @@ from gim.worlds import world_of
 
 if TYPE_CHECKING:
     from gim.experiments.trial import Trial
+
+
+NOT_ASKED = {  # unless a trial asks for it
+    "sample_complexity": math.nan,
+    "sample_complexity_exact": False,
+    "probe_steps": math.nan,
+}
 
 
 def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
@@ -40,24 +47,31 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
         >>> run_trial(Trial("riverswim", "optimal", episodes=50, seed=0)).columns["H"]
         20
     """
+    subject = subject_of(trial.agent)
     with measures.peak_memory() as peak:
-        run = _prepared(trial)
-        run.go(callback)
-        columns = trial_columns(trial) | measures.measures(run)
-        for module in measures.measured_by(run.agent):
-            columns |= import_module(module).columns(run)
-        curves = measures.curves(run.returns)
-        columns |= {"sample_complexity": math.nan, "sample_complexity_exact": False}
-        columns |= {"probe_steps": math.nan}
-        if isinstance(run, Watched):
-            columns |= run.complexity()
-            curves["value"] = run.values(curves["episode"])
-        if isinstance(run, Probed):
-            columns |= {"probe_steps": run.probe_steps()}
-    columns |= measures.times(run)
+        if isinstance(subject, Subject):
+            found, curves, seconds = subject.measured(trial)
+        else:
+            found, curves, seconds = _played(subject, trial, callback)
+    columns = trial_columns(trial) | NOT_ASKED | found | measures.times(seconds)
     columns |= {"peak_memory_mb": peak[0], "host": platform.node()}
     plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in columns.items()}
     return Result(plain, curves)
+
+
+def _played(agent: Any, trial: Trial, callback: Callback | None) -> Measured:
+    run = _prepared(agent, trial)
+    run.go(callback)
+    columns = measures.measures(run)
+    for module in measures.measured_by(run.agent):
+        columns |= import_module(module).columns(run)
+    curves = measures.curves(run.returns)
+    if isinstance(run, Watched):
+        columns |= run.complexity()
+        curves["value"] = run.values(curves["episode"])
+    if isinstance(run, Probed):
+        columns |= {"probe_steps": run.probe_steps()}
+    return columns, curves, run.seconds
 
 
 def build(task: str) -> Any:
@@ -66,9 +80,9 @@ def build(task: str) -> Any:
     return world_of(task) if table is None else table  # a foreign environment: fresh for each run
 
 
-def _prepared(trial: Trial) -> Run:
-    agent, world = agents.make(trial.agent), build(trial.task)
-    run = prepare(agent, world, trial.episodes, trial.seed)
+def _prepared(agent: Any, trial: Trial) -> Run:
+    world = build(trial.task)
+    run = prepare(agent, world, trial.episodes, trial.seed, rewards=trial.rewards)
     if trial.epsilon is None:
         return run
     return Probed.of(run) if has_probes(run) else Watched.of(run, trial.epsilon)

@@ -10,8 +10,8 @@ from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
-from gim.agent import agents
 from gim.envs import tasks
+from gim.experiments.subject import subject_of
 from gim.params import describe
 from gim.registry import Registry, parse, write
 
@@ -24,7 +24,7 @@ def agent_spec(spec: str) -> str:
         >>> agent_spec("gim:rho=0.5,m=40")
         'gim:rho=0.5'
     """
-    return str(agents.make(spec))
+    return str(subject_of(spec))
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +44,7 @@ def task_spec(spec: str) -> str:
 @lru_cache(maxsize=4096)
 def agent_in_full(agent: str) -> str:
     """An agent with all its parameters, those at their defaults as well."""
-    return repr(agents.make(agent))
+    return repr(subject_of(agent))
 
 
 def task_in_full(spec: str) -> str:
@@ -99,6 +99,7 @@ def parameter(spec: str, name: str, things: Registry) -> Any:
     """The value of a parameter that a spec of this registry gives, or its default, or None.
 
     Example:
+        >>> from gim.agent import agents
         >>> parameter("gim:rho=0.5", "m", agents), parameter("gim:rho=0.5", "rho", agents)
         (40, 0.5)
     """

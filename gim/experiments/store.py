@@ -25,7 +25,7 @@ from gim.experiments.results import Results
 from gim.experiments.trial import FORMAT, Trial
 
 KIND = "trial"
-WORDS = {"task", "agent", "world", "id", "notes", "host"}  # columns of text; all others are numbers
+WORDS = {"task", "agent", "rewards", "world", "id", "notes", "host"}  # text; all others: numbers
 OLD = re.compile(r"[0-9a-f]{32}")  # a name without the code, as 0.1.0 gave it
 
 

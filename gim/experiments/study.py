@@ -38,7 +38,10 @@ from gim.limits import check_steps, check_trials
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean, parse, write
 
-KEYS = ("title", "description", "tasks", "agents", "episodes", "runs", "seed", "seeds", "epsilon")
+KEYS = (
+    *("title", "description", "tasks", "agents", "episodes"),
+    *("runs", "seed", "seeds", "epsilon", "rewards"),
+)
 
 
 class StudyTask(NamedTuple):
@@ -65,6 +68,7 @@ class Study:
     epsilon: float | None = None
     description: str = ""
     title: str = ""
+    rewards: str = "learn"
 
     @classmethod
     def load(cls, path: str | Path) -> Study:
@@ -104,7 +108,9 @@ class Study:
             tuple(dict.fromkeys(agents)),
             seeds,
             given.get("epsilon"),
-            *(_text(given.get(key, ""), key) for key in ("description", "title")),
+            description=_text(given.get("description", ""), "description"),
+            title=_text(given.get("title", ""), "title"),
+            rewards=_text(given.get("rewards", "learn"), "rewards"),
         )
         check_trials(len(study.tasks) * len(study.agents) * len(study.seeds))
         study.trials()
@@ -117,7 +123,7 @@ class Study:
     def trials(self) -> list[Trial]:
         """All trials: task by task, agent by agent, seed by seed."""
         return [
-            Trial(instance(each.task, seed), agent, each.episodes, seed, self.epsilon)
+            Trial(instance(each.task, seed), agent, each.episodes, seed, self.epsilon, self.rewards)
             for each in self.tasks
             for agent in self.agents
             for seed in self.seeds

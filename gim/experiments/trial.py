@@ -17,6 +17,8 @@ from gim.limits import SEED, STEPS
 
 FORMAT = 3  # of a result: part of the digest, so that older results are not taken for new ones
 
+REWARDS = ("learn", "known")
+
 
 @dataclass(frozen=True)
 class Trial:
@@ -30,6 +32,7 @@ class Trial:
         episodes: how many to play.
         seed: fixes every bit of the run (the seed of a random task is part of its spec).
         epsilon: with a share of |V*|, sample complexity is measured as well; that costs time.
+        rewards: ``learn``, or ``known``: the agent is told what the world pays, see `gim.run`.
 
     Example:
         >>> Trial("riverswim:length=6", "gim:m=40,rho=0.5", episodes=100, seed=3).id
@@ -41,6 +44,7 @@ class Trial:
     episodes: int
     seed: int
     epsilon: float | None = None
+    rewards: str = "learn"
 
     def __post_init__(self) -> None:
         for name, low, high in (("episodes", 1, STEPS), ("seed", 0, SEED)):
@@ -49,6 +53,8 @@ class Trial:
             if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
                 raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
             object.__setattr__(self, "epsilon", float(self.epsilon))
+        if self.rewards not in REWARDS:
+            raise ValueError(f"rewards = {self.rewards!r}: give one of {', '.join(REWARDS)}")
         object.__setattr__(self, "task", task_spec(self.task))
         object.__setattr__(self, "agent", agent_spec(self.agent))
 
@@ -58,6 +64,8 @@ class Trial:
         parts = [self.task, self.agent, self.episodes, self.seed]
         if self.epsilon is not None:
             parts.append(f"epsilon={self.epsilon:g}")
+        if self.rewards != "learn":
+            parts.append(f"rewards={self.rewards}")
         return "/".join(str(part).replace("/", "-").replace(":", "-") for part in parts)
 
     @property
@@ -68,6 +76,8 @@ class Trial:
         and a saved MDP counts by its content.
         """
         facts = asdict(self) | {"format": FORMAT}
+        if self.rewards == "learn":  # as results were kept before there was a choice
+            del facts["rewards"]
         facts |= {"agent": agent_in_full(self.agent), "task": task_in_full(self.task)}
         return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:32]
 

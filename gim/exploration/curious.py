@@ -3,7 +3,7 @@
 Decisions where the paper is silent: ties are broken uniformly at random, at every step anew (a
 fixed order makes the walk circle); t(a) = 0/0 of an action never tried is 0, since nothing shows
 that it leads anywhere; a state is rho-known at ceil(rho*A) known actions; "a random action" is any
-available one. One random number decides for it and picks it, another breaks ties.
+available one. One random number does it all: below beta it picks any action, above it breaks ties.
 
 As the proof of Theorem 1 claims, a step costs amortised O(log A), whatever S is: the keys of both
 `argmax` stand in a tournament per state, n(s,a) of the unknown actions until the state is rho-known
@@ -59,7 +59,7 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
     u = rng.random()
     if u < walk.options.beta[0]:  # 1-2
         return at_random(walk.options, s, u)
-    return draw(walk.best, s, rng.random())  # 3-10
+    return draw(walk.best, s, u, walk.options.beta[0])  # 3-10
 
 
 @hot

@@ -58,7 +58,7 @@ def choose(walk: Any, counts: Any, known: Any, s: int, rng: Any) -> Any:
         return at_random(options, s, u)
     a = walk.ways.way[s]
     if a == HERE:
-        return draw(walk.unknown, s, rng.random())
+        return draw(walk.unknown, s, u, options.beta[0])
     if a == NONE:
         return pick(options.actions, options.n_actions, s, rng.random())
     return a

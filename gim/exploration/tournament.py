@@ -44,16 +44,20 @@ def new_tournament(keys: NDArray[np.float64]) -> Tournament:
 
 
 @hot
-def play(tree: Any, s: int, i: int) -> None:
-    """One match: what node i has from the two below it."""
+def play(tree: Any, s: int, i: int) -> bool:
+    """One match: what node i has from the two below it; whether that is news."""
     left, right = tree.top[s, 2 * i], tree.top[s, 2 * i + 1]
     ties = 0
     if left >= right:
         ties += tree.ties[s, 2 * i]
     if right >= left:
         ties += tree.ties[s, 2 * i + 1]
-    tree.top[s, i] = max(left, right)
+    top = max(left, right)
+    if top == tree.top[s, i] and ties == tree.ties[s, i]:
+        return False
+    tree.top[s, i] = top
     tree.ties[s, i] = ties
+    return True
 
 
 @hot
@@ -70,9 +74,9 @@ def put(tree: Any, s: int, a: int, key: float) -> None:
         tree.top[s, i] = key
         if a == tree.sole[s] or key == tree.top[s, 1]:
             tree.sole[s] = UNKNOWN
-        while i > 1:
+        i >>= 1
+        while i > 0 and play(tree, s, i):  # nobody above hears of a match without news
             i >>= 1
-            play(tree, s, i)
 
 
 @rare
@@ -84,11 +88,12 @@ def replay(tree: Any, s: int) -> None:
 
 
 @hot
-def draw(tree: Any, s: int, u: float) -> int:
-    """One of the actions with the largest key, the number u in [0, 1) says which."""
+def draw(tree: Any, s: int, u: float, above: float) -> int:
+    """One of the actions with the largest key; u, uniform from `above` to 1, says which."""
     if tree.sole[s] != UNKNOWN:
         return tree.sole[s]
-    k, best = int(u * tree.ties[s, 1]), tree.top[s, 1]
+    ties, best = tree.ties[s, 1], tree.top[s, 1]
+    k = min(int((u - above) / (1.0 - above) * ties), ties - 1)  # rounding may give 1
     i, width = 1, tree.top.shape[1] // 2
     while i < width:
         i <<= 1
@@ -96,6 +101,6 @@ def draw(tree: Any, s: int, u: float) -> int:
         if k >= here:
             k -= here
             i += 1
-    if tree.ties[s, 1] == 1:
+    if ties == 1:
         tree.sole[s] = i - width
     return i - width

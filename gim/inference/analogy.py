@@ -36,6 +36,7 @@ Ints = NDArray[np.int64]
 FEW = 8  # held-out pairs whose predictions are alike, below which they have no doubt of their own
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
 TAIL = 1e-3  # mass of a predicted row that is cut off, its least successors
+LARGE, LARGE_TAIL = 1 << 20, 5e-3  # the same from so many numbers of a full table on
 
 
 class Inferred(NamedTuple):
@@ -125,7 +126,8 @@ class Analogy(Inference):
         if found is None or found.worth.gain < LEAST_GAIN:
             return None
         if found.candidate is not None:
-            found = found._replace(rows=cut(self._rows(found, data), TAIL))
+            tail = TAIL if data.n.size * data.S < LARGE else LARGE_TAIL
+            found = found._replace(rows=cut(self._rows(found, data), tail))
         said = (np.diff(found.rows.indptr) > 0).reshape(found.n0.shape)
         return found._replace(n0=np.where(said, found.n0, 0.0))
 

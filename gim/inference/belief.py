@@ -1,9 +1,9 @@
 """What an agent has seen and what it infers: in the memory of every agent that counts.
 
 The prior is inferred anew when the visits have doubled, while most pairs were never met when they
-have grown by half; as long as it says nothing at all, when there are so many more as the inference
-itself asks for (`Inference.retry`). An inference that fails
-is left out with a note, and the run goes on.
+have grown by half, and once all were met when there is news (`news_after`); as long as it says
+nothing at all, when there are so many more as the inference itself asks for (`Inference.retry`). An
+inference that fails is left out with a note, and the run goes on.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ from gim.model.learned import LearnedModel
 
 AGAIN = 2.0  # visits over those at the last inference that said something
 EARLY = 1.5  # the same while most pairs were never met: what is inferred of them then matters most
+LATE = 16.0  # the same at the most, where all pairs were met and hardly a visit is news
+FULL, NEWS = 20.0, 1.25  # visits that a pair counts for in the end; growth of all that is news
 SOON = 16  # visits by which a model learned elsewhere is judged for the first time
 NEVER = np.iinfo(np.int64).max  # as a number of visits
 
@@ -121,7 +123,7 @@ def inferred_when_due(
 
     It is the same, too, if there is nothing to say as before.
     """
-    if infer is None or not due(belief):
+    if infer is None or belief.visits[0] < belief.infer_at[0]:
         return belief
     task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
     made_of, known = (task.variables, task.action_variables), belief.rewards.given
@@ -137,10 +139,25 @@ def inferred_when_due(
     playable = frame.available & ~frame.terminal[:, None]  # nothing is inferred of the others
     r_n0 = (prior.n0 > 0) * 1.0 if known else prior.r_n0
     prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
-    few = 2 * np.count_nonzero(belief.counts.n) < np.count_nonzero(playable)
-    again = (EARLY if few else AGAIN) if prior.speaks else infer.retry
+    again = news_after(belief.counts.n[playable]) if prior.speaks else infer.retry
     belief.infer_at[0] = max(visits + 1, int(again * visits))
     return belief._replace(prior=prior) if spoke or prior.speaks else belief
+
+
+def news_after(n: NDArray[np.int64]) -> float:
+    """Visits over those now at which to infer anew, given those of every playable pair.
+
+    A pair that was met often says little more by another visit: all of them count for FULL in the
+    end. Once every pair was met, there is news when what all count for would have grown by NEWS.
+    """
+    if 2 * np.count_nonzero(n) < n.size:
+        return EARLY
+    again = AGAIN
+    if n.all():
+        counted = (n / (1.0 + n / FULL)).sum()
+        while again < LATE and (again * n / (1.0 + again * n / FULL)).sum() < NEWS * counted:
+            again *= AGAIN
+    return again
 
 
 def divided(N: Any, n: Floats) -> Any:

@@ -21,7 +21,7 @@ class ByCompletion(Inference):
     Nothing is predicted before a share rho of the pairs is known. Known pairs keep their own
     estimates; each other pair is taken as known, so its prediction is worth m visits. A reward that
     was seen keeps its own mean. States without a known action, of which completion can say
-    nothing, get no prediction, and none is made if the method does not converge.
+    nothing, get no prediction, and none is made if the method does not converge on most matrices.
     """
 
     completion: Annotated[Any, completions, "how the dynamic matrices are completed"] = "als"
@@ -38,7 +38,7 @@ class ByCompletion(Inference):
         if known.pairs[0] < known.goal[0] or known.pairs[0] == frame.available.sum():
             return no_prior(S, A)
         done = complete(counts, known, self.completion, "visited", "project", rng)
-        if not done.completed.converged:
+        if 2 * done.doubtful > S:
             return no_prior(S, A)
         inferred = frame.available & ~known.mask & ~done.blind[:, None]
         unseen = inferred & (counts.n == 0)

@@ -68,17 +68,18 @@ class CrossValidation:
     def race(self, known: list[Candidate]) -> dict[str, Answers]:
         """What each candidate says of each pair, if it may be the best.
 
-        After the first fold only those go on that are not clearly behind.
+        After the first fold only those go on that are not clearly behind, those that leave out
+        one pair at a time included.
         """
         alone = [each for each in known if each.leaves_one_out]
         said = {str(each): self.one_out(each) for each in alone}
         known = [each for each in known if not each.leaves_one_out]
         here = self.fold == 0
         first = {str(each): self._fold_answers(each, 0) for each in known}
-        errors = {name: self.errors(said)[here] for name, said in first.items()}
+        errors = {name: self.errors(each)[here] for name, each in (said | first).items()}
         last = finalists(errors, self.weights[here]) if here.any() else list(first)
         by_name = {str(each): each for each in known}
-        return said | {name: self.answers(by_name[name], first[name]) for name in last}
+        return said | {n: self.answers(by_name[n], first[n]) for n in last if n in first}
 
     def one_out(self, candidate: Candidate) -> Answers:
         """What a candidate that can leave out one pair at a time says of each."""

@@ -36,6 +36,7 @@ from gim.model.counts import (
 )
 from gim.model.known_rewards import KnownRewards, payments
 
+LARGE = 1 << 20
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -79,15 +80,16 @@ def _learned(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
     goes_on = ~terminal[:, None]
     n0, r_n0 = prior.n0 * goes_on, rewards_hold(counts, prior) * prior.r_n0 * goes_on
     N = transitions(counts)
+    rows = csr_of(N, counts.n)
     if np.isfinite(n0).all() and (prior.doubt > 0).any():
-        n0 = holds(*csr_of(N, counts.n), counts.n, prior, n0) * n0
+        n0 = holds(*rows, counts.n, prior, n0) * n0
     by_next = None
     if prior.r_next.size and counts.paid.size:
-        by_next = _rewards_by_next(N, counts, prior, np.where(r_n0 > 0, n0, 0.0))
+        by_next = _rewards_by_next(rows, counts, prior, np.where(r_n0 > 0, n0, 0.0))
     replaced = np.isinf(n0)
     keep, n0 = np.where(replaced, 0.0, 1.0), np.where(replaced, 1.0, n0)
     of_rewards, r_n0 = np.where(np.isinf(r_n0), 0.0, 1.0), np.where(np.isinf(r_n0), 1.0, r_n0)
-    total, all_visits = _added(N, counts, prior, keep, n0), keep * n + n0
+    total, all_visits = _added(N, rows, prior, keep, n0), keep * n + n0
     if by_next is not None:
         R, R2 = by_next
         return Evidence(total, all_visits, R, R2, np.where(r_n0 > 0, all_visits, n))
@@ -105,30 +107,32 @@ def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
     return (N.data, N.indices, N.indptr) if sparse.issparse(N) else nonzeros(N, n)
 
 
-def _added(N: Any, counts: Counts, prior: Prior, keep: Floats, n0: Floats) -> Any:
-    """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser."""
-    if not sparse.issparse(N) and is_crowded(N, prior.q.size):
+def _added(N: Any, rows: Any, prior: Prior, keep: Floats, n0: Floats) -> Any:
+    """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser.
+
+    Beyond LARGE numbers a table no longer fits into a cache, and sparse rows are read faster.
+    """
+    if not sparse.issparse(N) and N.size < LARGE and is_crowded(N, prior.q.size):
         total = N * keep[:, :, None]
         add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
         return total
-    parts = add_csr(
-        *csr_of(N, counts.n), prior.q, prior.next, prior.first, keep.ravel(), n0.ravel()
-    )
+    met, columns, starts = rows
+    said = prior.q, prior.next, prior.first
+    parts = add_csr(met, columns, starts, *said, keep.ravel(), n0.ravel())
     return sparse.csr_array(parts, shape=(n0.size, len(n0)))
 
 
-def _rewards_by_next(N: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[Floats, Floats]:
+def _rewards_by_next(rows: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[Floats, Floats]:
     """Sums of rewards and of their squares where they depend on the next state, [S, A] each.
 
     A successor that was met pays what it paid there, the others what is predicted.
     """
-    rows = csr_of(N, counts.n)
     paid = rewards_by_triple(counts, sparse.csr_array(rows, shape=(n0.size, len(n0))))
     R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, n0.ravel())
     return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
 
 
-@seldom(lambda rows, paid, paid2, q, *_: 2 * (paid.size + q.size))
+@seldom(lambda rows, paid, paid2, q, *_: 4 * (paid.size + q.size))
 def add_rewards(
     rows: Any, paid: Any, paid2: Any, q: Any, next: Any, first: Any, r_next: Any, n0: Any
 ) -> Any:
@@ -151,7 +155,7 @@ def add_rewards(
     return R, R2
 
 
-@seldom(lambda total, q, *_: q.size)
+@seldom(lambda total, q, *_: 4 * q.size)
 def add_dense(total: Any, q: Any, next: Any, first: Any, n0: Any) -> None:
     """Add n0 q to the rows of `total` [S*A, S], in place."""
     for i in range(n0.size):
@@ -213,7 +217,7 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 
-@seldom(lambda rows, q, *_: 20 * (rows[0].size + q.size))
+@seldom(lambda rows, q, *_: 10 * (rows[0].size + q.size))
 def compare_likelihoods(
     rows: Any, q: Any, next: Any, first: Any, n0: Any, leak: Any, S: int
 ) -> Any:

@@ -18,7 +18,8 @@ from scipy import sparse
 
 from gim.inference.candidates.data import Data
 from gim.inference.candidates.structured import triples_of
-from gim.inference.structure.reward_search import Judged, Search, thinned
+from gim.inference.structure.reward_exam import Judged
+from gim.inference.structure.reward_search import Offer, Search, thinned
 from gim.inference.structure.rewards import EXACT, Rewards, Seen, seen_of
 
 Floats = NDArray[np.float64]
@@ -50,7 +51,7 @@ class RewardRule:
             search = Search(triples, thinned(seen_of(triples)))
             best = search.best(shifts)
             self.rule = Rewards(triples, best.shape)
-            self.doubts = [self._doubts(search.seen, judged) for judged in best.judged]
+            self.doubts = self._doubts(search, best)
 
     def predict(self, pair: NDArray[np.int64], t: NDArray[np.int64]) -> PaidFor:
         """Of triples (s*A + a, s')."""
@@ -61,22 +62,33 @@ class RewardRule:
         doubt = np.where(entered, self.doubts[0][level], self.doubts[1][level])
         return PaidFor(said, np.where(level >= 0, doubt, 1.0))
 
-    def _doubts(self, seen: Seen, judged: Judged) -> Floats:
-        """Chance that the rule is wrong, by its level, with half a miss added.
+    def _doubts(self, search: Search, best: Offer) -> list[Floats]:
+        """Chance that the rule is wrong by its level, where s' was entered before and where not.
 
-        What is wrong for more than half counts as not said.
+        A level that spoke of no held-out triple is judged by what it says of all of them, without
+        the finer ones. What is wrong for more than half counts as not said.
         """
+        found, shape = [self._wrong(search.seen, each) for each in best.judged], best.shape
+        for level in range(len(shape.chain)):
+            if any(np.isnan(wrong[level]) for wrong in found):
+                alone = search.judge(shape._replace(chain=shape.chain[: level + 1])).judged
+                for wrong, judged in zip(found, alone, strict=True):
+                    if np.isnan(wrong[level]):
+                        wrong[level] = self._wrong(search.seen, judged)[level]
+        return [np.where(wrong < 0.5, wrong, 1.0) for wrong in found]
+
+    def _wrong(self, seen: Seen, judged: Judged) -> Floats:
+        """Chance that the rule is wrong, by level, half a miss added; NaN where nobody judged."""
         levels, spoke = len(judged.shape.chain), judged.level >= 0
         level, error = judged.level[spoke], judged.error[spoke]
         judges = np.bincount(level, minlength=levels)
         if self.noise > 0:  # nothing is hit exactly: what is left open, of what differs
             square = np.bincount(level, error**2, levels) / np.maximum(judges, 1)
             wrong = np.where(square < 0.5 * float(np.var(seen.mean)), 0.05, 1.0)
-            wrong[judges == 0] = 1.0
         else:
             miss = np.abs(error) > EXACT * self.rule.spread
             wrong = (np.bincount(level[miss], minlength=levels) + 0.5) / (judges + 1.0)
-        return np.where(wrong < 0.5, wrong, 1.0)
+        return np.where(judges > 0, wrong, np.nan)
 
 
 def noise_of(data: Data) -> float:

@@ -5,9 +5,10 @@ p ~ Dirichlet(n0 q), or it does not and p may be anything, p ~ Dirichlet(1/S):
 
     P(N) = doubt DM(N; 1/S) + (1 - doubt) DM(N; n0 q'),   q' = (1 - leak) q + leak / S.
 
-n0 and doubt maximise the likelihood of the pairs of a stratum, those met once included; the leak,
-which allows for successors that a prediction from few visits has missed, that of all pairs. The
-doubt is estimated with half an exception and half a rule added, so it is never quite 0 or 1.
+n0 and doubt maximise the likelihood of the pairs of a stratum, those met once included, where that
+gains a nat over what suits all pairs; the leak, which allows for successors that a prediction from
+few visits has missed, maximises that of all pairs. The doubt is estimated with half an exception
+and half a rule added, so it is never quite 0 or 1.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ VISITS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 200.0
 LEAKS = np.array([0.0, 0.003, 0.03, 0.2])
 ROUNDS = 20  # of expectation and maximisation for the doubt
 LEAST = 30  # pairs in a stratum
+TELLS = 1.0  # nats that a stratum must gain by numbers of its own
 
 
 class HeldOut(NamedTuple):
@@ -67,33 +69,39 @@ def worth_of(held: HeldOut, S: int, stratum: Ints, strata: int, most: float) -> 
     visits = np.append(VISITS[most > VISITS], most)
     spike, slab = likelihoods(held.first, held.N, held.q, visits, LEAKS, S)
     everywhere = [_fitted(of_leak, slab) for of_leak in spike]
-    best = int(np.argmax([fit[2] for fit in everywhere]))
-    of_leak, whole = spike[best], everywhere[best]
-    n0, doubt = np.full(strata, visits[whole[0]]), np.full(strata, whole[1])
-    total = np.logaddexp(np.log(whole[1]) + slab, np.log1p(-whole[1]) + of_leak[whole[0]])
+    best = int(np.argmax([totals.max() for _, totals in everywhere]))
+    of_leak, (doubts, totals) = spike[best], everywhere[best]
+    usual = int(totals.argmax())
+    n0, doubt = np.full(strata, visits[usual]), np.full(strata, doubts[usual])
+    total = _mixed(of_leak[usual], slab, doubts[usual])
     for k in np.unique(stratum):
         here = stratum == k
-        i, epsilon, _ = _fitted(of_leak[:, here], slab[here])
-        n0[k], doubt[k] = visits[i], epsilon
-        total[here] = np.logaddexp(
-            np.log(epsilon) + slab[here], np.log1p(-epsilon) + of_leak[i, here]
-        )
+        doubts, totals = _fitted(of_leak[:, here], slab[here])
+        if totals.max() > total[here].sum() + TELLS:
+            good = np.flatnonzero(totals >= totals.max() - TELLS)
+            i = int(good[np.abs(good - usual).argmin()])  # pairs met once tell nothing of n0
+            n0[k], doubt[k] = visits[i], doubts[i]
+            total[here] = _mixed(of_leak[i, here], slab[here], doubts[i])
     return Worth(n0, doubt, float(LEAKS[best]), total, slab)
 
 
-def _fitted(spike: Floats, slab: Floats) -> tuple[int, float, float]:
-    """The best n0 (its place) and doubt, and the log-likelihood; spike [n0s, K], slab [K]."""
+def _mixed(spike: Floats, slab: Floats, doubt: float) -> Floats:
+    """Log-likelihood of each pair."""
+    return np.asarray(np.logaddexp(np.log(doubt) + slab, np.log1p(-doubt) + spike))
+
+
+def _fitted(spike: Floats, slab: Floats) -> tuple[Floats, Floats]:
+    """The best doubt and its log-likelihood by n0 [n0s]; spike [n0s, K], slab [K]."""
     gap = np.clip(spike - slab, -700.0, 700.0)  # [n0s, K] ln of the odds of the likelihoods
     doubt, odds = np.full(len(spike), 0.2), np.exp(-gap)
     for _ in range(ROUNDS):
         other = odds * (doubt / (1.0 - doubt))[:, None]
         doubt = ((other / (1.0 + other)).sum(axis=1) + 0.5) / (spike.shape[1] + 1.0)
     total = (slab + np.log(doubt[:, None] + (1.0 - doubt[:, None]) * np.exp(gap))).sum(axis=1)
-    best = int(total.argmax())
-    return best, float(doubt[best]), float(total[best])
+    return doubt, total
 
 
-@seldom(lambda first, N, q, visits, leaks, S: 20 * N.size * visits.size * leaks.size)
+@seldom(lambda first, N, q, visits, leaks, S: 8 * N.size * visits.size * leaks.size)
 def likelihoods(first: Any, N: Any, q: Any, visits: Any, leaks: Any, S: int) -> Any:
     """ln DM(N; n0 q') for every leak and n0 [leaks, n0s, K], and ln DM(N; 1/S) [K]."""
     K = first.size - 1

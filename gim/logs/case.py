@@ -18,6 +18,12 @@ from gim.logs.safe.base import Bools, Case, Floats
 from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
 
+TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
+MOST_INFERRED = 1 << 29  # states times pairs seen; a quarter of that is predicted at a time
+UNCONVINCED = (
+    "nothing is inferred: pairs that are held out are hardly likelier as predicted than by how "
+    "often each state is entered"
+)
 SEED = 0  # what is random in an inference is fixed: one log has one policy
 
 
@@ -29,13 +35,15 @@ class Inferred(NamedTuple):
     case: Case
     model: LearnedModel
     rows: sparse.csr_array  # [S*A, S] visits behind the estimate, pseudo-visits included
-    supported: Bools  # [S, A] pairs that were seen, or whose action is inferred there
+    supported: Bools  # [S, A] pairs that were seen, or predicted well enough to be tried
     notes: list[str]
 
 
 def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
     """The belief that a log leads to, with the inference run once."""
-    infer = inferences.make(infer)
+    infer, notes = inferences.make(infer), []
+    if infer is not None and log.S * np.count_nonzero(log.counts.n) > MOST_INFERRED:
+        infer, notes = None, [f"nothing is inferred: {log.S:,} states are too many for that"]
     available = np.ones((log.S, log.A), bool) if log.available is None else log.available
     available = available | log.terminal[:, None] | (log.counts.n > 0)
     available = available | ~available.any(axis=1, keepdims=True)
@@ -50,7 +58,10 @@ def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[st
     )
     mind = Mind(task, np.random.default_rng(SEED))
     belief = inferred_when_due(belief, infer, mind, seen_range(log.counts))
-    return belief._replace(prior=within_experience(belief.prior, log)), task, mind.notes
+    prior = within_experience(belief.prior, log)
+    if belief.prior.speaks and not prior.speaks:
+        notes.append(UNCONVINCED)
+    return belief._replace(prior=prior), task, [*notes, *mind.notes]
 
 
 def inferred(
@@ -67,7 +78,8 @@ def inferred(
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)
-    supported = (n > 0) & task.available
+    supported = ((log.counts.n > 0) | (n >= TRIED)) & task.available
+    n = np.where(supported, n, 0.0)
     lost = ~supported.any(axis=1, keepdims=True)
     if isinstance(rewards, str):
         if rewards != "learn":

@@ -16,7 +16,7 @@ from gim.logs.worth import values_of
 from gim.planning.checks import checked_discount, checked_weight
 from gim.policy import Policy
 
-DEFAULT = "ramdp:kappa=0.25"  # chosen by `gim reproduce logs`; see docs/logs.md
+DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs
 
 
@@ -37,7 +37,7 @@ def learn(
         infer: what predicts pairs from others, by name, spec string or object; None: nothing, the
             counts speak for themselves.
         safe: how careful the policy is: "plain", "vi_lcb", "r_min", "ramdp", "duipi", "spibb",
-            "lower_spibb", "robust", a spec string such as "spibb:n=5"; None: our default.
+            "lower_spibb", "robust", "bernstein", a spec string such as "spibb:n=5"; None: the last.
         baseline: the policy to improve on, [S] or [S, A] or a `Policy`; None: the log's behaviour.
         discount: the weight of each step against the one before; without a horizon there is no end.
         horizon: H; with neither, that of the longest episode.

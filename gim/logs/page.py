@@ -81,6 +81,9 @@ def _inferred(learned: Learned) -> Iterable[str]:
     log, behind = learned.log, learned.behind
     inferred = int(((log.counts.n == 0) & behind.supported).sum())
     yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
+    yield from (f"<p>{escape(note.capitalize())}.</p>" for note in behind.notes)
+    if not behind.belief.prior.speaks:
+        return
     made_of = (log.variables, log.action_variables)
     frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
     rules = analogies(log.counts, frame, words_of(*log.names(), *made_of))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import hot, rare, seldom
+from gim.jit import hot, rare
 from gim.limits import REWARD
 from gim.memory import COUNT, SAME, VISITS, Limit, Limits
 from gim.model.hash_table import FREE, find, misplaced, rehash
@@ -291,28 +291,14 @@ def compact(counts: Counts) -> Any:
     return sparse.csr_array(nonzeros(N, counts.n), shape=(S * A, S))
 
 
-@seldom(lambda N, n: 2 * N.size)
-def nonzeros(N: Any, n: Any) -> Any:
+def nonzeros(N: Any, n: Any) -> tuple[Any, Any, NDArray[np.int64]]:
     """Values, columns and row starts of the nonzero N [S, A, S] of pairs with n > 0."""
-    S, A, K = N.shape
-    starts = np.zeros(S * A + 1, np.int64)
-    for s in range(S):
-        for a in range(A):
-            met = 0
-            if n[s, a] > 0:
-                for t in range(K):
-                    met += N[s, a, t] != 0
-            starts[s * A + a + 1] = starts[s * A + a] + met
-    values, columns = np.empty(starts[-1]), np.empty(starts[-1], np.int64)
-    for s in range(S):
-        for a in range(A):
-            i = starts[s * A + a]
-            if n[s, a] > 0:
-                for t in range(K):
-                    if N[s, a, t] != 0:
-                        values[i], columns[i] = N[s, a, t], t
-                        i += 1
-    return values, columns, starts
+    met = np.flatnonzero(n > 0)
+    rows = N.reshape(n.size, -1)[met]
+    row, columns = np.nonzero(rows)
+    size = np.zeros(n.size + 1, np.int64)
+    size[met + 1] = np.bincount(row, minlength=met.size)
+    return rows[row, columns].astype(np.float64), columns, np.cumsum(size)
 
 
 def empirical(counts: Counts) -> tuple[Any, NDArray[np.float64]]:

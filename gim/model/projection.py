@@ -3,7 +3,8 @@
 The Euclidean projection of p is max(p - tau, 0) with the one tau that makes the sum 1. Michelot's
 algorithm (1986) finds it without sorting: take tau as if every entry stayed, drop the entries at or
 below it, and repeat with what is left until nothing drops. A few passes do. A row that is a
-distribution already stays as it is, to the bit.
+distribution already stays as it is, to the bit. Sparse rows are projected on the simplex of the
+states they name.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
 
-from gim.jit import entry
+from gim.jit import seldom
 
 ROUNDING = 1e-12  # how far from 1 the sum of a distribution may be
 
@@ -43,7 +45,7 @@ def project_simplex(
     if not np.isfinite(projected).all():
         place = np.argwhere(~np.isfinite(projected))[0].tolist()
         raise ValueError(f"P{place} is {projected[tuple(place)]}: only finite numbers have a place")
-    _project(projected.reshape(-1, projected.shape[-1]))
+    _project(projected.reshape(-1), np.arange(0, projected.size + 1, projected.shape[-1]))
     if unseen is not None:
         S = projected.shape[-1]
         rows = np.broadcast_to(np.asarray(unseen, dtype=bool), projected.shape[:-1])
@@ -51,14 +53,24 @@ def project_simplex(
     return projected
 
 
-@entry
-def _project(rows: Any) -> None:
-    for n in range(rows.shape[0]):
-        row, total, least, most = rows[n], 0.0, np.inf, -np.inf
+def project_rows(P: Any) -> Any:
+    """The same for CSR rows: each becomes a distribution over the states that it names.
+
+    An empty row stays empty; the argument is left alone.
+    """
+    projected = sparse.csr_array(P, dtype=np.float64, copy=True)
+    _project(projected.data, projected.indptr.astype(np.int64))
+    return projected
+
+
+@seldom(lambda data, first: 4 * data.size)
+def _project(data: Any, first: Any) -> None:
+    for n in range(first.size - 1):
+        row, total, least, most = data[first[n] : first[n + 1]], 0.0, np.inf, -np.inf
         for i in range(row.size):
             total += row[i]
             least, most = min(least, row[i]), max(most, row[i])
-        if least >= 0 and abs(total - 1) <= ROUNDING:
+        if row.size == 0 or (least >= 0 and abs(total - 1) <= ROUNDING):
             continue
         for i in range(row.size):
             row[i] -= most  # changes nothing but the rounding of large numbers

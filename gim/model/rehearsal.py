@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
 from gim.model.completion.base import Completion
-from gim.model.counts import Counts, Known, empirical, new_counts, new_known, review
+from gim.model.counts import Counts, Known, dense, empirical, new_counts, new_known, review
 from gim.model.dynamics import complete
 
 HARM = 0.05  # a gap that calls for a warning
@@ -118,7 +118,8 @@ def _completed(
         return counts.next.reshape(mdp.S, mdp.A, mdp.S) / m, mdp.rewards
     done = complete(counts, known, completion, "visited", "project", rng)
     P, r = empirical(counts)
-    return np.where(known.mask[:, :, None], P, done.P), np.where(done.paid, r, done.r)
+    inferred = dense(done.P, done.r.shape)
+    return np.where(known.mask[:, :, None], P, inferred), np.where(done.paid, r, done.r)
 
 
 def _gap(mdp: TabularMDP, P: np.ndarray, r: np.ndarray) -> float:

@@ -187,12 +187,22 @@ def _follow(
     return sweeps
 
 
-expected_dense = bind(_expected, "dense", expect=expect_dense)
-expected_csr = bind(_expected, "csr", expect=expect_csr)
+def _visited(P: Any, pairs: Any, v: Any, out: Any) -> float:
+    """Steps of `_expected`."""
+    return pairs.size * (P[0].size / max(P[2].size, 1) if isinstance(P, tuple) else v.size)
+
+
+def _swept(P: Any, pairs: Any, r: Any, discount: float, H: int, *_: Any) -> float:
+    """Steps of `_steps`."""
+    return 0.5 * H * (P[0].size if isinstance(P, tuple) else P.size)
+
+
+expected_dense = bind(_expected, "dense", work=_visited, expect=expect_dense)
+expected_csr = bind(_expected, "csr", work=_visited, expect=expect_csr)
 sweep_dense = bind(_sweep, "dense", back_up=back_up_dense)
 sweep_csr = bind(_sweep, "csr", back_up=back_up_csr)
-steps_dense = bind(_steps, "dense", back_up=back_up_dense)
-steps_csr = bind(_steps, "csr", back_up=back_up_csr)
+steps_dense = bind(_steps, "dense", work=_swept, back_up=back_up_dense)
+steps_csr = bind(_steps, "csr", work=_swept, back_up=back_up_csr)
 follow_dense = bind(_follow, "dense", expect=expect_dense)
 follow_csr = bind(_follow, "csr", expect=expect_csr)
 

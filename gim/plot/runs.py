@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import stdtrit
 
 from gim.inference.structure import Rule
 from gim.inference.structure.rule import phrase
@@ -95,5 +95,6 @@ def _band(
     mean = runs.mean(axis=0)
     axis.plot(x, mean, label=name, lw=1.4, **style)
     if len(runs) > 1:
-        spread = stats.t.ppf(0.5 + share / 2, len(runs) - 1) * stats.sem(runs, axis=0)
+        error = runs.std(axis=0, ddof=1) / np.sqrt(len(runs))
+        spread = stdtrit(len(runs) - 1, 0.5 + share / 2) * error  # Student's t
         axis.fill_between(x, mean - spread, mean + spread, color=style["color"], alpha=0.18, lw=0)

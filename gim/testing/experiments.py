@@ -7,7 +7,6 @@ from dataclasses import asdict
 
 import numpy as np
 
-from gim.agent import agents
 from gim.experiments.artefact import Artefact, Figure
 from gim.experiments.catalogue import chosen, groups
 from gim.experiments.cells import Cell, ResultsByCell
@@ -17,6 +16,7 @@ from gim.experiments.results import Results
 from gim.experiments.running import build
 from gim.experiments.scale import SCALES, Scale
 from gim.experiments.spec import agent_spec, task_spec
+from gim.experiments.subject import subject_of
 from gim.testing.made_up import made_up_results, varied
 
 SMOKE = SCALES["smoke"]
@@ -68,7 +68,7 @@ def _check_cells(experiment: Experiment, scale: Scale) -> None:
         _check_cell(cell, f"{where}, cell {cell.panel}, {cell.agent}")
     specs = {trial.agent for cell in found for trial in cell.trials}
     for spec in specs:
-        assert str(agents.make(spec)) == spec, f"{where}: {spec} does not come back from its spec"
+        assert str(subject_of(spec)) == spec, f"{where}: {spec} does not come back from its spec"
 
 
 def _check_cell(cell: Cell, where: str) -> None:

@@ -1,7 +1,8 @@
 """Mutation testing of the core: `make mutants`, or `python -m tools.mutants --only planning`.
 
 Small faults are drawn by a seed; each is put into a copy of the tree, where the tests that reach it
-run without compilation. Outcomes are kept as they come: a run that is stopped goes on where it was.
+run, without compilation as far as they are quick so. Outcomes are kept as they come: a run that is
+stopped goes on where it was.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from queue import SimpleQueue
 
 from tools.mutants.operators import Mutant, mutants_of
 from tools.mutants.reach import Reach, Test
-from tools.mutants.scratch import KILLED, SURVIVED, Outcome, Scratch
+from tools.mutants.scratch import KILLED, SURVIVED, UNFIT, Outcome, Scratch
 from tools.mutants.table import EQUIVALENT, Fate, score, table
 
 ROOT = Path(__file__).parent.parent.parent
@@ -32,6 +33,7 @@ ROOMS = [  # the core
 ]
 REASONS = Path(__file__).parent / "reasons.toml"
 EXTRA, FACTOR = 30.0, 5.0  # seconds, and times the unmutated time, that a mutant may take
+COMPILING = 300.0  # seconds more, where what has changed must be compiled
 
 
 def main(words: Sequence[str] | None = None) -> int:
@@ -79,7 +81,7 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
 
     def one(mutant: Mutant) -> Outcome:
         with _lent(free) as scratch:
-            return judge(mutant, reach.of(mutant), scratch, args.budget)
+            return judge(mutant, reach, scratch, args.budget)
 
     pool = ThreadPoolExecutor(args.jobs)
     try:
@@ -105,21 +107,40 @@ def _lent(free: SimpleQueue[Scratch]) -> Iterator[Scratch]:
         free.put(scratch)
 
 
-def judge(mutant: Mutant, tests: Sequence[Test], scratch: Scratch, budget: float) -> Outcome:
-    """Run the tests that reach a mutant, the quickest first, as far as the budget goes."""
+def judge(mutant: Mutant, reach: Reach, scratch: Scratch, budget: float) -> Outcome:
+    """Run the tests that reach a mutant: plain ones, then compiled, each as far as budgets go."""
+    tests = reach.of(mutant)
     if not tests:
         return Outcome(SURVIVED, "no test reaches it")
+    passed = 0
+    for compiled in (False, True):
+        of_mode = [test for test in tests if test.compiled == compiled]
+        chosen = _affordable(of_mode, budget)
+        if chosen:
+            outcome = _judge(mutant, chosen, reach, scratch)
+            if outcome.status != SURVIVED:
+                return outcome
+        passed += len(chosen)
+    return Outcome(SURVIVED, f"{passed} of {len(tests)} tests pass")
+
+
+def _affordable(tests: Sequence[Test], budget: float) -> Sequence[Test]:
     spent = list(accumulate(test.seconds for test in tests))
-    chosen = tests[: max(1, bisect(spent, budget))]
-    limit = EXTRA + FACTOR * spent[len(chosen) - 1]
-    names = [test.name for test in chosen]
-    outcome = scratch.warm(mutant, names, limit)
-    if outcome.status == SURVIVED:  # a fresh start has the last word
-        with scratch.mutated(mutant):
-            outcome = scratch.pytest(names, limit)
-    if outcome.status == SURVIVED:
-        return outcome._replace(test=f"{len(chosen)} of {len(tests)} tests pass")
-    return outcome
+    return tests[: max(1, bisect(spent, budget))]
+
+
+def _judge(mutant: Mutant, tests: Sequence[Test], reach: Reach, scratch: Scratch) -> Outcome:
+    """Run tests of one mode."""
+    names = [test.name for test in tests]
+    limit = EXTRA + FACTOR * sum(test.seconds for test in tests)
+    compiled = tests[0].compiled
+    place = f"{mutant.module} {mutant.function}"
+    if not compiled and mutant.function and place not in reach.early:
+        outcome = scratch.warm(mutant, names, limit)
+        if outcome.status != UNFIT:
+            return outcome
+    with scratch.mutated(mutant):
+        return scratch.pytest(names, limit + compiled * COMPILING, compiled=compiled)
 
 
 def _options() -> argparse.ArgumentParser:
@@ -130,7 +151,7 @@ def _options() -> argparse.ArgumentParser:
     add("--only", action="append", metavar="ROOM", help=f"one of {', '.join(ROOMS)}, or a file")
     add("--tests", action="append", type=_file, metavar="FILE", help="use these tests only")
     add("--budget", type=float, default=300, metavar="SECONDS", help="of tests a mutant (300)")
-    add("--slow", type=float, default=20, metavar="SECONDS", help="leave out slower tests (20)")
+    add("--slow", type=float, default=5, metavar="SECONDS", help="compile slower tests (5)")
     add("--jobs", type=int, default=1, metavar="N", help="mutants at a time (1)")
     add("--again", action="store_true", help="run those again that were not killed")
     add("--show", metavar="ID", help="print a mutant as a diff, and run nothing")

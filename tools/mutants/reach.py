@@ -1,4 +1,8 @@
-"""Which tests reach which function: traced once without compilation, and kept."""
+"""Which tests reach which function: traced once, and kept.
+
+Every test runs without compilation, where all calls are seen. One that takes too long so, or works
+compiled only, runs a second time, compiled; it reaches what was seen in either run.
+"""
 
 from __future__ import annotations
 
@@ -14,6 +18,9 @@ from tools.mutants.scratch import Scratch
 from tools.mutants.tracer import SECONDS, TRACE
 
 HOURS = 3600.0  # limit for all tests of a file
+LONGER = (
+    6.0  # times the limit of a plain test, that a compiled one may take: it may have to compile
+)
 
 
 class Test(NamedTuple):
@@ -21,6 +28,7 @@ class Test(NamedTuple):
 
     name: str
     seconds: float  # of processor time, traced
+    compiled: bool  # is it run so
     reach: frozenset[str]  # such as ``gim/mdp.py TabularMDP.plan``
 
 
@@ -28,12 +36,14 @@ class Reach:
     """The map from functions to tests, kept in a folder, one file for each file of tests.
 
     An entry holds as long as neither the tests nor any module that they reach has changed. A test
-    that takes more than `slow` processor seconds, traced, is not used.
+    that takes more than `slow` processor seconds, traced, is run compiled, and not used if it is
+    too slow even then.
     """
 
-    def __init__(self, root: Path, folder: Path, slow: float = 20.0) -> None:
+    def __init__(self, root: Path, folder: Path, slow: float = 5.0) -> None:
         self.root, self.folder, self.slow = root, folder, slow
         self.tests: list[Test] = []
+        self.early: set[str] = set()  # what is reached when tests are imported
         folder.mkdir(parents=True, exist_ok=True)
 
     def stale(self, files: Iterable[Path]) -> list[Path]:
@@ -42,18 +52,29 @@ class Reach:
 
     def trace(self, file: Path, scratch: Scratch) -> None:
         """Run the tests of a file, each up to its limit, and keep what they reach."""
-        out = scratch.root / "trace.jsonl"
-        out.unlink(missing_ok=True)
         name = file.relative_to(self.root).as_posix()
-        scratch.pytest([name], HOURS, words="", **{TRACE: str(out), SECONDS: str(self.slow)})
-        lines = [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+        plain = self._lines([name], scratch, compiled=False)
+        seen = {line["test"]: line["reach"] for line in plain if not line["passed"]}
+        lines = [line for line in plain if line["passed"]]
+        for line in self._lines(list(seen), scratch, compiled=True) if seen else []:
+            reach = sorted({*line["reach"], *seen[line["test"]]})
+            lines.append(line | {"reach": reach, "compiled": True})
         reached = {place.split()[0] for line in lines for place in line["reach"]}
         kept = {"digest": self._digest(file, reached), "modules": sorted(reached), "tests": lines}
         self._kept(file).write_text(json.dumps(kept))
         self._take(file)
 
+    def _lines(self, tests: list[str], scratch: Scratch, compiled: bool) -> list[dict[str, Any]]:
+        """What the tracer notes of these tests."""
+        out = scratch.root / "trace.jsonl"
+        out.unlink(missing_ok=True)
+        seconds = self.slow * (LONGER if compiled else 1.0)
+        words = {TRACE: str(out), SECONDS: str(seconds)}
+        scratch.pytest(tests, HOURS, words="", compiled=compiled, **words)
+        return [json.loads(line) for line in out.read_text().splitlines()] if out.exists() else []
+
     def of(self, mutant: Mutant) -> list[Test]:
-        """The tests that may notice a mutant, the quickest first.
+        """The tests that may notice a mutant, plain ones before compiled, the quickest first.
 
         A fault outside of all functions may be noticed wherever its module is used, also by those
         that only import a constant from it.
@@ -64,7 +85,7 @@ class Reach:
         else:
             modules = {mutant.module, *self._importers(mutant.module)}
             found = [t for t in self.tests if any(p.split()[0] in modules for p in t.reach)]
-        return sorted(found, key=lambda test: (test.seconds, test.name))
+        return sorted(found, key=lambda test: (test.compiled, test.seconds, test.name))
 
     def _take(self, file: Path) -> bool:
         try:
@@ -74,10 +95,11 @@ class Reach:
         if kept["digest"] != self._digest(file, kept["modules"]):
             return False
         self.tests += [
-            Test(line["test"], line["seconds"], frozenset(line["reach"]))
+            Test(line["test"], line["seconds"], "compiled" in line, frozenset(line["reach"]))
             for line in kept["tests"]
             if line["passed"]
         ]
+        self.early.update(place for line in kept["tests"] for place in line["early"])
         return True
 
     def _kept(self, file: Path) -> Path:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tools.mutants.operators import Mutant
-from tools.mutants.warm import OUTPUT, UNFIT
+from tools.mutants.warm import OUTPUT
+from tools.mutants.warm import UNFIT as NOT_EXCHANGED
 
-LEFT_OUT = shutil.ignore_patterns(".*", "__pycache__", "results", "build", "dist", "*.egg-info")
-PLAIN = {"NUMBA_DISABLE_JIT": "1"}  # a compiler takes longer than the tests of one function
+LEFT_OUT = shutil.ignore_patterns(".*", "*.pyc", "results", "build", "dist", "*.egg-info")
+SWITCH = "NUMBA_DISABLE_JIT"  # a compiler takes longer than most tests of one function
 ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 KILLED, SURVIVED, TIMEOUT = "killed", "survived", "timeout"
+UNFIT = "unfit"  # for a warm start
 PLUGINS = ["-p", "tools.mutants.tracer", "-p", "no:cacheprovider"]
 OPTIONS = ["-q", "--tb=no", "-rfE", "--basetemp=tmp", *PLUGINS]
 WAIT = 20.0  # times the limit of processor time: what hangs, or a machine that is busy
@@ -31,7 +33,7 @@ WAIT = 20.0  # times the limit of processor time: what hangs, or a machine that 
 class Outcome(NamedTuple):
     """How the tests ended."""
 
-    status: str  # KILLED, SURVIVED or TIMEOUT
+    status: str  # KILLED, SURVIVED or TIMEOUT; of a warm start also UNFIT
     test: str = ""  # the first that failed, where one did
 
 
@@ -42,7 +44,7 @@ class Scratch:
         self._folder = tempfile.TemporaryDirectory(prefix="mutants-")
         self.root = Path(self._folder.name).resolve() / root.name
         shutil.copytree(root, self.root, ignore=LEFT_OUT)
-        self._clock = int(time.time())
+        self._clock = time.time_ns()
         self._process: subprocess.Popen[str] | None = None
         self._warm: subprocess.Popen[str] | None = None
 
@@ -67,15 +69,15 @@ class Scratch:
         self._tell([[*OPTIONS, "-x"], list(files)])
 
     def warm(self, mutant: Mutant, tests: Sequence[str], limit: float) -> Outcome:
-        """Run these tests on a mutant from a warm start; it has survived if that cannot be done."""
-        if self._warm is None or not mutant.function:
-            return Outcome(SURVIVED)
+        """Run these tests on a mutant from a warm start; UNFIT if that cannot be done."""
+        if self._warm is None:
+            return Outcome(UNFIT)
         source = mutant.applied((self.root / mutant.module).read_bytes()).decode()
         job = {"module": mutant.module, "function": mutant.function, "source": source}
         self._tell(job | {"tests": list(tests), "limit": limit, "wait": WAIT * limit})
         assert self._warm.stdout is not None
         status = int(self._warm.stdout.readline())
-        return Outcome(SURVIVED) if status == UNFIT else self._outcome(status, OUTPUT)
+        return Outcome(UNFIT) if status == NOT_EXCHANGED else self._outcome(status, OUTPUT)
 
     def _tell(self, words: object) -> None:
         assert self._warm is not None
@@ -86,21 +88,26 @@ class Scratch:
     def mutated(self, mutant: Mutant) -> Iterator[None]:
         """The copy with a fault in it."""
         path = self.root / mutant.module
-        source = path.read_bytes()
-        self._write(path, mutant.applied(source))
+        source, date = path.read_bytes(), path.stat().st_mtime_ns
+        self._clock += 10**9
+        self._write(path, mutant.applied(source), self._clock)
         try:
             yield
         finally:
-            self._write(path, source)
+            self._write(path, source, date)
 
-    def _write(self, path: Path, source: bytes) -> None:
-        """Each time with another date: compiled modules are taken for valid by date and size."""
+    def _write(self, path: Path, source: bytes, date: int) -> None:
+        """Each fault has a date of its own: modules and machine code are taken for valid by it."""
         path.write_bytes(source)
-        self._clock += 1
-        os.utime(path, (self._clock, self._clock))
+        os.utime(path, ns=(date, date))
 
     def pytest(
-        self, tests: Sequence[str], limit: float, words: str = "-x", **environment: str
+        self,
+        tests: Sequence[str],
+        limit: float,
+        words: str = "-x",
+        compiled: bool = False,
+        **environment: str,
     ) -> Outcome:
         """Run these tests, up to the first failure, within a limit of processor seconds."""
         listed = self.root / "tests.txt"
@@ -111,7 +118,7 @@ class Scratch:
         self._process = process = subprocess.Popen(
             [*shell, sys.executable, "-m", "pytest", *OPTIONS, *words.split(), f"@{listed.name}"],
             cwd=self.root,
-            env=self._environment() | environment,
+            env=self._environment(compiled) | environment,
             stdout=output.open("w"),
             stderr=subprocess.STDOUT,
             start_new_session=True,
@@ -135,11 +142,12 @@ class Scratch:
         failed = re.search(r"^(?:FAILED|ERROR) (.+?)(?: - .*)?$", text, re.M)
         return Outcome(KILLED, failed.group(1) if failed else text.strip().split("\n")[-1])
 
-    def _environment(self) -> dict[str, str]:
+    def _environment(self, compiled: bool = False) -> dict[str, str]:
         """The copy comes first on the path; then the tools, where the tree itself has none."""
         here = Path(__file__).parent.parent.parent
         path = os.pathsep.join([str(self.root), str(here)])
-        return os.environ | ONE_THREAD | PLAIN | {"PYTHONPATH": path}
+        own = {"PYTHONPATH": path, SWITCH: "0" if compiled else "1"}
+        return os.environ | ONE_THREAD | own
 
 
 def _end(process: subprocess.Popen[str]) -> None:

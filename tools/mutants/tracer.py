@@ -1,7 +1,7 @@
 """A pytest plugin that keeps tests steady, and on request notes which functions each one reaches.
 
 It is loaded with ``-p tools.mutants.tracer`` and writes to the file that TRACE names, one line of
-JSON a test. Reach is told by the calls that Python makes, so it must run without compilation.
+JSON a test. Reach is told by the calls that Python makes: of compiled code it sees nothing.
 """
 
 from __future__ import annotations
@@ -59,7 +59,8 @@ class Tracer:
             "test": item.nodeid,
             "seconds": round(time.process_time() - before, 3),
             "passed": self.passed,
-            "reach": sorted({self._place(code) for code in reached} - {""}),
+            "reach": self._places(reached),
+            "early": self._places(self.of_file.get(item.path, set())),
         }
         with self.out.open("a") as file:
             file.write(json.dumps(line) + "\n")
@@ -92,6 +93,9 @@ class Tracer:
             yield
         finally:
             sys.settrace(None)
+
+    def _places(self, codes: set[Any]) -> list[str]:
+        return sorted({self._place(code) for code in codes} - {""})
 
     def _place(self, code: Any) -> str:
         """File and outermost function, as in ``gim/mdp.py TabularMDP.plan``; "" if it is none."""

@@ -1,13 +1,14 @@
 """A warm start: tests run in forks of a process that has imported them already.
 
 Most mutants die within a second of tests, so to start Python and to import the tests is most of the
-work. Here the code of one function is exchanged in a fork. What stands outside of functions needs a
-fresh start, and so does what has survived here: what a file of tests builds when it is imported was
-built without the fault.
+work. Here the code of one function, and of its copies, is exchanged in a fork. What stands outside
+of functions needs a fresh start, and so does what runs when tests are imported: that has been done
+without the fault.
 """
 
 from __future__ import annotations
 
+import gc
 import importlib
 import json
 import os
@@ -39,7 +40,10 @@ def exchange(module: str, function: str, source: bytes) -> None:
     whole = compile(source, python.__code__.co_filename, "exec", dont_inherit=True)
     line = python.__code__.co_firstlineno
     (code,) = (c for c in _codes(whole) if (c.co_qualname, c.co_firstlineno) == (function, line))
-    python.__code__ = code
+    before = python.__code__
+    for copy in gc.get_referrers(before):  # those that `gim.jit.bind` has made, too
+        if isinstance(copy, FunctionType) and copy.__code__ is before:
+            copy.__code__ = code
 
 
 def _plain(thing: Any) -> FunctionType:

@@ -69,7 +69,12 @@ def gain(results: ResultsByCell, cells: Sequence[Cell], panel: str, control: str
 
 
 def gain_verdict(difference: Estimate) -> str:
-    """Analogy pays if the interval is above 0; it harms if the mean is below -.005."""
+    """Analogy pays if the interval is above 0; it harms if the mean is below -.005.
+
+    No run that both have finished tells nothing.
+    """
+    if math.isnan(difference.mean):
+        return NOTHING
     if difference.low > 0:
         return PAYS
     return HARMS if difference.mean < -HARM else NEUTRAL

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from gim.agent import agents
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.running import build
+from gim.experiments.subject import Subject, subject_of
 from gim.experiments.trial import Trial
 from gim.mdp import TabularMDP
 from gim.registry import Spec, parse
@@ -29,13 +29,16 @@ def compile_loops(trials: list[Trial]) -> None:
 
 
 def rehearse(trial: Trial) -> None:
-    """Play so much of a trial that all it runs is compiled."""
-    _play_a_little(prepare(agents.make(trial.agent), build(trial.task), trial.episodes, trial.seed))
+    """Play so much of a trial that all it runs is compiled; what does not play has no loop."""
+    agent = subject_of(trial.agent)
+    if not isinstance(agent, Subject):
+        world, n = build(trial.task), trial.episodes
+        _play_a_little(prepare(agent, world, n, trial.seed, rewards=trial.rewards))
 
 
-def kind_of(trial: Trial) -> tuple[Any, Any]:
-    """What of a trial decides what is compiled for it: the kinds of its agent and of its task."""
-    return _kind(trial.agent), _kind(trial.task)
+def kind_of(trial: Trial) -> tuple[Any, Any, str]:
+    """What of a trial decides what is compiled: the kinds of its agent, its task, its rewards."""
+    return _kind(trial.agent), _kind(trial.task), trial.rewards
 
 
 def _play_a_little(run: Run) -> None:

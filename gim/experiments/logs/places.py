@@ -5,19 +5,22 @@ from __future__ import annotations
 from bisect import bisect
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.envs import make
+from gim.envs.random_mdp import softened
 from gim.envs.wet_chicken import baseline
+from gim.experiments.spec import instance
 from gim.logs import Log, from_log
 from gim.mdp import TabularMDP
 from gim.planning import evaluate, plan
 
 Floats = NDArray[np.float64]
+Rows = tuple[NDArray[Any], ...]  # episode, s, a, next state, [n] each
 GAMMA = 0.95
 
 
@@ -26,15 +29,30 @@ class Place:
     """A world with whoever acted there; `sizes` are transitions, or episodes where it is said."""
 
     title: str
-    world: Callable[[int], tuple[TabularMDP, Floats]]  # of a seed: the world, and [S, A]
+    task: str  # run k plays instance k, where it is random
+    acts: Callable[[TabularMDP], Floats]  # the policy [S, A] that is logged
     sizes: tuple[int, ...]
     discount: float | None  # None: over the world's horizon
     episodes: bool = False  # whether sizes are episodes
 
+    def world(self, seed: int) -> tuple[TabularMDP, Floats]:
+        """The world of a run, and who acts there."""
+        spec = instance(self.task, seed)
+        return _built(spec), _acting(spec, self.title)
+
     def log(self, size: int, seed: int) -> Log:
         """The log of a run."""
         mdp, acted = self.world(seed)
-        return logged(mdp, acted, size, seed, self.episodes, self.discount is not None)
+        rng = np.random.default_rng(seed)
+        if self.discount is None:
+            assert mdp.horizon is not None
+            rows = side_by_side(mdp, acted, -(-size // mdp.horizon), rng, mdp.horizon)
+            rows = tuple(column[:size] for column in rows)
+        elif self.episodes:
+            rows = side_by_side(mdp, acted, size, rng)
+        else:
+            rows = one_by_one(mdp, acted, size, rng)
+        return read(mdp, *rows)
 
     def worth(self, seed: int, policy: NDArray[Any]) -> float:
         """The exact expected return of a policy."""
@@ -48,159 +66,131 @@ class Place:
 
     def optimum(self, seed: int) -> float:
         """That of the best policy."""
-        mdp, _ = self.world(seed)
-        v = plan(mdp, **self.planned(mdp)).v
-        return float(mdp.start @ (v if v.ndim == 1 else v[0]))
+        return _best(instance(self.task, seed), self.title)
 
 
-def logged(
-    mdp: TabularMDP, acted: Floats, size: int, seed: int, episodes: bool, endless: bool
-) -> Log:
-    """Play a policy [S, A] for so many steps or episodes, and write down what happens.
-
-    Endless worlds are played on without a break unless they end; others by their horizon.
-    """
-    rng, dense = np.random.default_rng(seed), mdp.to_dense()
+def one_by_one(mdp: TabularMDP, acted: Floats, size: int, rng: np.random.Generator) -> Rows:
+    """Play a policy [S, A] for so many steps, without a break unless the world ends."""
     acts = np.cumsum(acted, axis=1).tolist()
-    moves = np.cumsum(dense.transitions, axis=2).tolist()
-    paid, begin = dense.rewards_next, np.cumsum(mdp.start).tolist()
-    rows: list[tuple[int, int, int, int, bool]] = []
+    moves = np.cumsum(mdp.to_dense().transitions, axis=2).tolist()
+    begin = np.cumsum(mdp.start).tolist()
+    rows: list[tuple[int, int, int, int]] = []
     e = 0
-    while (e < size) if episodes else (len(rows) < size):
+    while len(rows) < size:
         s, h = _drawn(begin, rng.random()), 0
         u = rng.random((256, 2)).tolist()
-        while episodes or len(rows) < size:
+        while len(rows) < size and not mdp.terminal[s]:
             a = _drawn(acts[s], u[h % 256][0])
             t = _drawn(moves[s][a], u[h % 256][1])
-            rows.append((e, s, a, t, bool(mdp.terminal[t])))
+            rows.append((e, s, a, t))
             s, h = t, h + 1
             if h % 256 == 0:
                 u = rng.random((256, 2)).tolist()
-            if mdp.terminal[s] or (not endless and h == mdp.horizon):
-                break
         e += 1
-    number, s_, a_, t_, done = (np.array(column) for column in zip(*rows, strict=True))
-    r = mdp.rewards[s_, a_] if paid is None else paid[s_, a_, t_]
-    made_of = mdp.variables
-    names: dict[str, Any] = {"e": number, "a": a_, "r": r, "done": done}
-    if mdp.action_labels is not None:
-        names["a"] = np.array(mdp.action_labels, object)[a_]
-    if made_of is None or len(made_of.names) == 1:
-        columns = {"s": s_, "s2": t_}
-        state, after = ["s"], ["s2"]
-    else:
-        values = np.array([made_of.values(i) for i in range(mdp.S)])
-        state, after = list(made_of.names), [f"{name}2" for name in made_of.names]
-        columns = {n: values[s_, j] for j, n in enumerate(state)}
-        columns |= {n: values[t_, j] for j, n in enumerate(after)}
-    return from_log(
-        names | columns,
-        state=state if len(state) > 1 else state[0],
-        next_state=after if len(after) > 1 else after[0],
-        episode="e",
-        done="done",
-    )
+    return tuple(np.array(column) for column in zip(*rows, strict=True))
 
 
 def _drawn(summed: list[float], u: float) -> int:
     return min(bisect(summed, u * summed[-1]), len(summed) - 1)
 
 
-def wet_chicken(seed: int) -> tuple[TabularMDP, Floats]:
-    """The river of 5 x 5 places and its baseline (Scholl et al., 2022)."""
-    return _river()
+def side_by_side(
+    mdp: TabularMDP,
+    acted: Floats,
+    episodes: int,
+    rng: np.random.Generator,
+    horizon: int | None = None,
+) -> Rows:
+    """Play so many episodes, a step of all at a time, until the horizon or until all have ended."""
+    acts, moves = np.cumsum(acted, axis=1), np.cumsum(mdp.to_dense().transitions, axis=2)
+    e = np.arange(episodes)
+    s = _each(np.cumsum(mdp.start)[None].repeat(episodes, axis=0), rng)
+    rows, h = [], 0
+    while e.size and (horizon is None or h < horizon):
+        a = _each(acts[s], rng)
+        t = _each(moves[s, a], rng)
+        rows.append((e, s, a, t))
+        on = ~mdp.terminal[t]
+        e, s, h = e[on], t[on], h + 1
+    columns = [np.concatenate(column) for column in zip(*rows, strict=True)]
+    order = np.argsort(columns[0], kind="stable")
+    return tuple(column[order] for column in columns)
 
 
-@cache
-def _river() -> tuple[TabularMDP, Floats]:
-    return make("wet_chicken"), baseline(0.1)
+def _each(summed: Floats, rng: np.random.Generator) -> NDArray[np.int64]:
+    """A draw from each row of summed probabilities."""
+    u = rng.random(len(summed)) * summed[:, -1]
+    return np.minimum((summed <= u[:, None]).sum(axis=1), summed.shape[1] - 1)
 
 
-def inventory(seed: int) -> tuple[TabularMDP, Floats]:
+def read(mdp: TabularMDP, e: Any, s: Any, a: Any, t: Any) -> Log:
+    """What happened as a log, in the labels and variables of the world."""
+    paid = mdp.to_dense().rewards_next
+    r = mdp.rewards[s, a] if paid is None else paid[s, a, t]
+    table: dict[str, Any] = {"e": e, "a": a, "r": r, "done": mdp.terminal[t]}
+    if mdp.action_labels is not None:
+        table["a"] = np.array(mdp.action_labels, object)[a]
+    state: str | list[str] = "s"
+    after: str | list[str] = "s2"
+    made_of = mdp.variables
+    if made_of is None or len(made_of.names) == 1:
+        table |= {"s": s, "s2": t}
+    else:
+        values = np.array([made_of.values(i) for i in range(mdp.S)])
+        state, after = list(made_of.names), [f"{name}2" for name in made_of.names]
+        table |= {n: values[s, j] for j, n in enumerate(state)}
+        table |= {n: values[t, j] for j, n in enumerate(after)}
+    return from_log(table, state=state, next_state=after, episode="e", done="done")
+
+
+def up_to_twelve(mdp: TabularMDP) -> Floats:
     """A store that orders up to 12 with probability .7, else anything."""
-    return _store()
-
-
-@cache
-def _store() -> tuple[TabularMDP, Floats]:
-    mdp = make("inventory")
     acted = np.full((mdp.S, mdp.A), 0.3 / mdp.A)
     acted[np.arange(mdp.S), np.maximum(12 - np.arange(mdp.S), 0)] += 0.7
-    return mdp, acted
+    return acted
 
 
-def queues(seed: int) -> tuple[TabularMDP, Floats]:
-    """Two queues; who comes is sent to the shorter one with probability .8, else anywhere."""
-    return _hall()
-
-
-@cache
-def _hall() -> tuple[TabularMDP, Floats]:
-    mdp = make("queues")
+def shorter_queue(mdp: TabularMDP) -> Floats:
+    """Who comes is sent to the shorter queue with probability .8, else anywhere."""
     assert mdp.variables is not None
     x, y = mdp.variables.codes.T
     acted = np.full((mdp.S, mdp.A), 0.2 / mdp.A)
     acted[np.arange(mdp.S), np.where(x <= y, 1, 2)] += 0.8
-    return mdp, acted
+    return acted
 
 
-def random_mdp(ratio: float) -> Callable[[int], tuple[TabularMDP, Floats]]:
-    """Random MDPs (Laroche, Trichelair and Tachet des Combes, 2019), a baseline at this ratio."""
-
-    @cache
-    def world(seed: int) -> tuple[TabularMDP, Floats]:
-        rng, (S, A, b) = np.random.default_rng([seed, int(1000 * ratio)]), (50, 4, 4)
-        P = np.zeros((S, A, S))
-        for s in range(S):
-            for a in range(A):
-                P[s, a, rng.choice(S, b, replace=False)] = rng.dirichlet(np.ones(b))
-        goal = _farthest(P)
-        P[goal] = np.eye(S)[goal]
-        paid = np.zeros((S, A, S))
-        paid[:, :, goal] = 1.0
-        paid[goal] = 0.0
-        mdp = TabularMDP(P, paid, horizon=50, start=0, terminal=np.arange(S) == goal)
-        return mdp, _between(mdp, ratio)
-
-    return world
-
-
-def _farthest(P: Floats) -> int:
-    """The goal that is hardest to reach from state 0, of all but that."""
-    S = len(P)
-    found = []
-    for goal in range(1, S):
-        v = np.zeros(S)
-        for _ in range(60):
-            v = np.where(np.arange(S) == goal, 1.0, GAMMA * (P @ v).max(axis=1))
-        found.append(v[0])
-    return 1 + int(np.argmin(found))
-
-
-def _between(mdp: TabularMDP, ratio: float) -> Floats:
-    """A softmax of the best values whose return lies at this share from random to the best."""
-    best = plan(mdp, discount=GAMMA)
-    q = mdp.rewards + GAMMA * (mdp.to_dense().transitions @ best.v)
-    value = float(mdp.start @ best.v)
-    chance = float(mdp.start @ evaluate(mdp, mdp.uniform_policy(), discount=GAMMA))
-    target, low, high = chance + ratio * (value - chance), 0.0, 1e6
-    for _ in range(60):
-        cold = np.sqrt(max(low, 1e-6) * high)
-        pi = np.exp(cold * (q - q.max(axis=1, keepdims=True)))
-        pi /= pi.sum(axis=1, keepdims=True)
-        if float(mdp.start @ evaluate(mdp, pi, discount=GAMMA)) < target:
-            low = cold
-        else:
-            high = cold
-    return pi
-
-
-PLACES = (
-    Place("Wet Chicken", wet_chicken, (500, 2_000, 10_000), GAMMA),
-    Place("inventory", inventory, (5_000,), None),
-    Place("queues", queues, (5_000,), None),
-    *(
-        Place(f"random MDPs, ratio {ratio:g}", random_mdp(ratio), (10, 50, 200, 2_000), GAMMA, True)
-        for ratio in (0.1, 0.5, 0.9)
+PLACES = {
+    "wet_chicken": Place(
+        "Wet Chicken", "wet_chicken", lambda mdp: baseline(0.1), (500, 2_000, 10_000), GAMMA
     ),
-)
+    "inventory": Place("inventory", "inventory", up_to_twelve, (5_000,), None),
+    "queues": Place("queues", "queues", shorter_queue, (5_000,), None),
+} | {
+    f"random_mdp_{ratio:g}": Place(
+        f"random MDPs, ratio {ratio:g}",
+        "random_mdp",
+        partial(softened, ratio=ratio),
+        (10, 50, 200, 2_000),
+        GAMMA,
+        episodes=True,
+    )
+    for ratio in (0.1, 0.5, 0.9)
+}
+BY_TITLE = {place.title: place for place in PLACES.values()}
+
+
+@lru_cache(maxsize=64)
+def _built(spec: str) -> TabularMDP:
+    return make(spec)
+
+
+@lru_cache(maxsize=64)
+def _acting(spec: str, title: str) -> Floats:
+    return BY_TITLE[title].acts(_built(spec))
+
+
+@lru_cache(maxsize=64)
+def _best(spec: str, title: str) -> float:
+    mdp = _built(spec)
+    v = plan(mdp, **BY_TITLE[title].planned(mdp)).v
+    return float(mdp.start @ (v if v.ndim == 1 else v[0]))

@@ -3,72 +3,35 @@
 from __future__ import annotations
 
 import math
-from functools import lru_cache
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.experiments.artefact import Artefact, Table
-from gim.experiments.cells import ResultsByCell
+from gim.experiments.cells import Cell, ResultsByCell, pick
 from gim.experiments.experiment import Experiment
+from gim.experiments.logs.from_log import NAMES, FromLog
 from gim.experiments.logs.places import PLACES, Place
 from gim.experiments.scale import Scale
 from gim.experiments.statistics import compare
-from gim.logs.case import baseline_of, inferred
-from gim.logs.learned import Learned
+from gim.experiments.trial import Trial
 from gim.logs.learning import DEFAULT
-from gim.logs.safe import METHODS, safe_policy
-from gim.logs.truth import placed
-from gim.policy import Policy
 
 Floats = NDArray[np.float64]
-FIRST = 3000  # of the seeds
-RUNS = {"smoke": 1, "quick": 5, "paper": 100, "full": 1000}
-LARGEST = {"smoke": 10, "quick": 5_000}  # transitions or episodes; all at larger scales
-REHEARSED = ("Wet Chicken", "random MDPs, ratio 0.5")  # all that is played at scale smoke
+FIRST = 7000  # of the seeds
+RUNS = {"smoke": 1, "quick": 5, "paper": 100, "full": 1000}  # logs with inference
+MORE = {"smoke": 1, "quick": 2, "paper": 10, "full": 10}  # times as many without, which are cheap
+TOGETHER = {True: 5, False: 50}  # logs of a trial at the most, with inference and without
+LARGEST = {"smoke": 50, "quick": 5_000}  # transitions or episodes; all at larger scales
+REHEARSED = ("wet_chicken", "random_mdp_0.5")  # all that is played at scale smoke
 WORST = 0.01  # share of the runs whose mean is the CVaR
 HARM, HARM_WORST = -0.005, -0.02  # of means and CVaRs: no interval may lie wholly below
 RESAMPLED = 1000  # times, for the interval of a difference of CVaRs
-NAMES = (*METHODS, DEFAULT)
-BOUNDED = 4  # every so manieth log is asked for bounds, which take twice as long as learning
-OURS = f"{DEFAULT} with inference"
-
-
-class Found(NamedTuple):
-    """What came of one log."""
-
-    returns: dict[str, float]  # true ones, by method
-    covered: (
-        bool | None
-    )  # whether the bounds on the default policy's value hold it; None: not asked
-
-
-@lru_cache(maxsize=100_000)
-def found(place: Place, size: int, seed: int) -> Found:
-    """Every method on one log, by counts alone and with inference."""
-    mdp, _ = place.world(seed)
-    log = place.log(size, seed)
-    horizon = mdp.horizon if place.discount is None else None
-    acted = baseline_of(None, log)
-    returns = {"behaviour": place.worth(seed, placed(acted, log, mdp))}
-    covered = None
-    for infer, more in ((None, ""), ("analogy", " with inference")):
-        given = infer, acted, horizon, place.discount, "learn"
-        behind = inferred(log, *given)
-        for name in NAMES:
-            method = safe_policy(name)
-            array = method(behind.case)
-            returns[name + more] = place.worth(seed, placed(array, log, mdp))
-            if name + more == OURS and (seed - FIRST) % BOUNDED == 0:
-                policy = Policy(array, *log.names())
-
-                def on(part: object, given: tuple[object, ...] = given) -> object:
-                    return inferred(part, *given).case  # type: ignore[arg-type]
-
-                one = Learned(log, policy, behind.model, method, behind, on)  # type: ignore[arg-type]
-                covered = one.value.lower <= returns[OURS] <= one.value.upper
-    return Found(returns, covered)
+BOUNDED = 4  # one in so many logs is asked for bounds, which take twice as long as learning
+NOMINAL = 0.9  # coverage of the bounds
+COUNTS, INFERRED = "by counts alone", "with inference"  # the settings
+OURS = f"{DEFAULT} {INFERRED}"
 
 
 class Logs(Experiment):
@@ -82,23 +45,45 @@ class Logs(Experiment):
         "to infer? And do the bounds on their value hold?"
     )
 
+    def cells(self, scale: Scale) -> list[Cell]:
+        """Each place with each size, by counts alone and with inference."""
+        return [
+            cell_of(key, size, setting, scale)
+            for key in PLACES
+            if scale.name != "smoke" or key in REHEARSED
+            for size in sizes_of(PLACES[key], scale)
+            for setting in (COUNTS, INFERRED)
+        ]
+
     def analyse(self, results: ResultsByCell) -> Artefact:
-        """Mean and CVaR of the true returns; computed from the worlds alone."""
-        scale = results.scale
-        tables = [of_place(each, scale) for each in places_of(scale)]
+        """Mean and CVaR of the true returns, harm, coverage and cost."""
+        cells = self.cells(results.scale)
+        titles = dict.fromkeys(cell.panel for cell in cells)
+        tables = [of_place(results, pick(cells, panel=title)) for title in titles]
+        n = RUNS[results.scale.name]
         return self.artefact(
-            tables=[*tables, harm_table(scale), bounds_table(scale)],
+            tables=[
+                *tables,
+                *(of(results, cells) for of in (harm_table, bounds_table, cost_table)),
+            ],
             notes=[
-                f"Exact expected returns of the policies, {RUNS[scale.name]} logs for each number; "
-                f"in brackets the mean of the worst {WORST:.0%} of them. All methods learn from "
-                "the same logs.",
+                f"Exact expected returns of the policies, {n} logs for each number with inference "
+                f"and {n * MORE[results.scale.name]} without; in brackets the mean of the worst "
+                f"{WORST:.0%} of them. All methods learn from the same logs.",
             ],
         )
 
 
-def places_of(scale: Scale) -> list[Place]:
-    """Those of this scale."""
-    return [each for each in PLACES if scale.name != "smoke" or each.title in REHEARSED]
+def cell_of(key: str, size: int, setting: str, scale: Scale) -> Cell:
+    """The logs of one size at one place, several in a trial."""
+    infers, n = setting == INFERRED, RUNS[scale.name]
+    subject = FromLog(key, size, *(("analogy", BOUNDED) if infers else ()))
+    n = n if infers else n * MORE[scale.name]
+    many = min(n, TOGETHER[infers])
+    place = PLACES[key]
+    seeds = range(FIRST, FIRST + n, many)
+    trials = tuple(Trial(place.task, str(subject), many, seed) for seed in seeds)
+    return Cell(setting, place.title, DEFAULT, float(size), trials)
 
 
 def sizes_of(place: Place, scale: Scale) -> list[int]:
@@ -107,9 +92,13 @@ def sizes_of(place: Place, scale: Scale) -> list[int]:
     return [size for size in place.sizes if size <= most] or [place.sizes[0]]
 
 
-def runs(place: Place, size: int, scale: Scale) -> list[Found]:
-    """All runs of a place with logs of this size."""
-    return [found(place, size, FIRST + k) for k in range(RUNS[scale.name])]
+def returns_of(results: ResultsByCell, cell: Cell, name: str) -> Floats:
+    """A curve of all logs of a cell, one after the other, [logs]; NaN where it is missing."""
+    kept = results.table.curves.get("return" if name == DEFAULT else name, ())
+    gap = np.full(cell.trials[0].episodes, math.nan)
+    rows = [results.row(trial) for trial in cell.trials]
+    found = [gap if row is None or not len(kept) else kept[row] for row in rows]
+    return np.concatenate([each if each.size == gap.size else gap for each in found])
 
 
 def cvar(values: Floats) -> float:
@@ -119,64 +108,101 @@ def cvar(values: Floats) -> float:
 
 def cvar_difference(one: Floats, other: Floats) -> tuple[float, float, float]:
     """By how much the worst runs of one differ, and its 95 % interval, by resampling pairs."""
+    if one.size < 2:
+        return cvar(one) - cvar(other), math.nan, math.nan
     which = np.random.default_rng(0).integers(one.size, size=(RESAMPLED, one.size))
     drawn = [cvar(one[each]) - cvar(other[each]) for each in which]
-    low, high = (math.nan, math.nan) if one.size < 2 else np.quantile(drawn, (0.025, 0.975))
+    low, high = np.quantile(drawn, (0.025, 0.975))
     return cvar(one) - cvar(other), float(low), float(high)
 
 
-def of_place(place: Place, scale: Scale) -> Table:
-    """A row per method, a column per size."""
-    sizes = sizes_of(place, scale)
-    by_size = {size: runs(place, size, scale) for size in sizes}
-    names = list(by_size[sizes[0]][0].returns)
+def of_place(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
+    """A row per method and setting, a column per size."""
     rows = []
-    for name in names:
-        values = [np.array([run.returns[name] for run in by_size[size]]) for size in sizes]
-        rows.append([name, *(f"{x.mean():.2f} ({cvar(x):.2f})" for x in values)])
-    best = np.mean([place.optimum(FIRST + k) for k in range(RUNS[scale.name])])
-    rows.append(["optimum", *(f"{best:.2f}" for _ in sizes)])
+    for setting in (COUNTS, INFERRED):
+        chosen = pick(cells, setting=setting)
+        for name in ("behaviour", *NAMES) if setting == COUNTS else NAMES:
+            told = [_told(returns_of(results, cell, name)) for cell in chosen]
+            rows.append([name if name == "behaviour" else f"{name}, {setting}", *told])
+    best = [returns_of(results, cell, "optimum") for cell in pick(cells, setting=COUNTS)]
+    rows.append(["optimum", *(f"{x.mean():.2f}" if np.isfinite(x).all() else "-" for x in best)])
+    place = _place(cells[0])
     unit = "episodes" if place.episodes else "transitions"
-    return Table(place.title, ["method", *(f"{size:,} {unit}" for size in sizes)], rows)
+    heads = ["method", *(f"{cell.x:,.0f} {unit}" for cell in pick(cells, setting=COUNTS))]
+    return Table(place.title, heads, rows)
 
 
-def harm_table(scale: Scale) -> Table:
-    """Random MDPs: a method with inference less the same without, normalised."""
+def harm_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
+    """Random MDPs: every method with inference less the same without, normalised."""
     rows = []
-    for place in places_of(scale):
-        for size in sizes_of(place, scale) if place.episodes else ():
-            found = runs(place, size, scale)
-            seeds = range(FIRST, FIRST + len(found))
-            base = np.array([run.returns["behaviour"] for run in found])
-            room = np.maximum([place.optimum(seed) for seed in seeds] - base, 1e-9)
-            pair = [
-                (np.array([run.returns[name] for run in found]) - base) / room
-                for name in (OURS, DEFAULT)
-            ]
-            mean, low, high, _ = compare(*pair).difference
-            depth, least, most = cvar_difference(*pair)
-            said = "harms" if high < HARM or most < HARM_WORST else "no harm"
-            row = [place.title, f"{size:,}", f"{mean:+.3f}", _span(low, high)]
-            rows.append([*row, f"{depth:+.3f}", _span(least, most), said])
-    heads = ["place", "episodes", "mean", "95 % interval", "CVaR", "95 % interval", "verdict"]
-    title = f"{OURS} less the same without, as a share of what can be gained over the behaviour"
+    for with_, without in zip(
+        pick(cells, setting=INFERRED), pick(cells, setting=COUNTS), strict=True
+    ):
+        for name in NAMES if _place(with_).episodes else ():
+            row = [with_.panel, f"{with_.x:,.0f}", name]
+            rows.append([*row, *_harm(results, with_, without, name)])
+    heads = ["place", "episodes", "method", "mean", "95 % interval", "CVaR", "95 % interval", ""]
+    title = "With inference less without, as a share of what can be gained over the behaviour"
     return Table(title, heads, rows)
 
 
-def bounds_table(scale: Scale) -> Table:
-    """How often the bounds on the value of the default policy hold."""
+def _harm(results: ResultsByCell, with_: Cell, without: Cell, name: str) -> list[str]:
+    base, best, ours = (returns_of(results, with_, x) for x in ("behaviour", "optimum", name))
+    theirs = returns_of(results, without, name)[: ours.size]
+    room = np.maximum(best - base, 1e-9)
+    pair = (ours - base) / room, (theirs - base) / room
+    if not np.isfinite(pair).all():
+        return ["-"] * 5
+    mean, low, high, _ = compare(*pair).difference
+    depth, least, most = cvar_difference(*pair)
+    said = "harms" if high < HARM or most < HARM_WORST else "no harm"
+    return [f"{mean:+.3f}", _span(low, high), f"{depth:+.3f}", _span(least, most), said]
+
+
+def bounds_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
+    """How often the bounds on the value of the default policy hold, and how wide they are."""
     rows = []
-    for place in places_of(scale):
-        for size in sizes_of(place, scale):
-            asked = [run.covered for run in runs(place, size, scale)]
-            held = np.array([each for each in asked if each is not None])
-            error = float(np.sqrt(held.mean() * (1 - held.mean()) / held.size))
-            holds = held.mean() >= 0.9 - 2 * max(error, math.sqrt(0.09 / held.size))
-            told = "holds" if holds else "fails"
-            row = [place.title, f"{size:,}", f"{held.size}", f"{held.mean():.3f}", f"{error:.3f}"]
-            rows.append([*row, told])
-    heads = ["place", "size", "logs", "coverage", "standard error", "verdict"]
-    return Table("Bounds on the value of the default policy, nominal coverage 90 %", heads, rows)
+    for cell in pick(cells, setting=INFERRED):
+        lower, upper, value, best = (
+            returns_of(results, cell, x) for x in ("lower", "upper", DEFAULT, "optimum")
+        )
+        asked = np.isfinite(lower)
+        row = [cell.panel, f"{cell.x:,.0f}", f"{asked.sum()}"]
+        if not asked.any():
+            rows.append([*row, *["-"] * 4])
+            continue
+        held = ((lower <= value) & (value <= upper))[asked]
+        error = math.sqrt(max(held.mean() * (1 - held.mean()), 1e-12) / held.size)
+        holds = held.mean() >= NOMINAL - 2 * math.sqrt(NOMINAL * (1 - NOMINAL) / held.size)
+        width = float(np.median((upper - lower)[asked] / np.maximum(np.abs(best[asked]), 1e-9)))
+        row += [f"{held.mean():.3f}", f"{error:.3f}", f"{width:.2f}"]
+        rows.append([*row, "holds" if holds else "fails"])
+    heads = ["place", "size", "logs", "coverage", "standard error", "width over optimum", ""]
+    title = f"Bounds on the value of the default policy, nominal coverage {NOMINAL:.0%}"
+    return Table(title, heads, rows)
+
+
+def cost_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
+    """Processor seconds that a log takes."""
+    rows = []
+    for with_, without in zip(
+        pick(cells, setting=INFERRED), pick(cells, setting=COUNTS), strict=True
+    ):
+        row = [with_.panel, f"{with_.x:,.0f}"]
+        for cell in (without, with_):
+            each = results.values(cell, "seconds_total") / cell.trials[0].episodes
+            row.append(f"{np.nanmean(each):.3f}" if np.isfinite(each).any() else "-")
+        rows.append(row)
+    heads = ["place", "size", COUNTS, f"{INFERRED}, bounds included"]
+    return Table("Processor seconds a log, all methods together", heads, rows)
+
+
+def _place(cell: Cell) -> Place:
+    return next(place for place in PLACES.values() if place.title == cell.panel)
+
+
+def _told(values: Floats) -> str:
+    return f"{values.mean():.2f} ({cvar(values):.2f})" if np.isfinite(values).all() else "-"
 
 
 def _span(low: float, high: float) -> str:

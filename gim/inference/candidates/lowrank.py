@@ -206,7 +206,7 @@ def _certain(mean: Floats) -> Factor:
     return Factor(mean[..., None], mean[:, :, None] * mean[:, None])
 
 
-@seldom(lambda gram, right, *_: gram.size * gram.shape[1] + right.size)
+@seldom(lambda gram, right, *_: 4 * (gram.size * gram.shape[1] + right.size))
 def posterior(gram: Any, right: Any, mean: Any, precision: Any) -> None:
     """Solve (gram + precision) x = right + precision mean for every item, all in place.
 

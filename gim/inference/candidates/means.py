@@ -28,6 +28,11 @@ class Marginal(Candidate):
 
     family = "marginal"
 
+    @classmethod
+    def suited(cls, data: Data) -> list[Candidate]:
+        """Where tables by next state are not too large: each of its rows names all states met."""
+        return [cls()] if data.small else []
+
     def fit(self, data: Data) -> Fitted:
         """See `Candidate`."""
         return Rows(data, lambda pairs: np.tile(data.mu, (pairs.size, 1)))

@@ -169,7 +169,7 @@ def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: floa
 
 @seldom(
     lambda rows, rewards, playable, end, policy, start, steps, *_: (
-        len(rows[6]) * (10 + steps) * (rows[1].size + playable.size)
+        0.3 * len(rows[6]) * (10 + steps) * (rows[1].size + playable.size)
     )
 )
 def returns_in_models(
@@ -240,7 +240,7 @@ def returns_in_models(
     return found
 
 
-@seldom(lambda rows, pairs, F, *_: len(rows[6]) * pairs.size * F.size)
+@seldom(lambda rows, pairs, F, *_: 0.3 * len(rows[6]) * pairs.size * F.size)
 def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: Any) -> Any:
     """How far each pair is off in models that are drawn.
 

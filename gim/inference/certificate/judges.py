@@ -29,7 +29,7 @@ from scipy import sparse
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
 from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma
-from gim.jit import entry, seldom
+from gim.jit import seldom
 from gim.model.counts import transitions
 
 Floats = NDArray[np.float64]
@@ -231,7 +231,7 @@ def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
     return found
 
 
-@entry
+@seldom(lambda squares, spread, noise, floor, e, n, curves: 3 * squares.size * len(curves))
 def worth_likelihoods(
     squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any
 ) -> Any:

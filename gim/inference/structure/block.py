@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gim.inference.structure.em import Posterior, Stack, fit, stacked
+from gim.inference.structure.em import Posterior, Stack, fit
 from gim.inference.structure.explanations import Chain, Explained, Level, Move
 from gim.inference.structure.moves import landed, longer, start_of
 from gim.inference.structure.triples import Floats, Ints
@@ -46,9 +46,9 @@ class Block:
         self.data, self.form = data, form
         self.levels: list[Level] = [data.level(features) for features in form.chain]
         self.first: Ints = np.cumsum([0] + [len(level.keys) for level in self.levels])
-        self.stack: Stack = stacked(data, form.chain, form.most, without)
+        self.stack: Stack = Stack(data, form.chain, form.most, without)
         kappa = np.array(form.kappa)
-        self.posterior: Posterior = fit(data, self.stack, kappa, None, THOROUGH, LITTLE)
+        self.posterior: Posterior = fit(data, self.stack, kappa, THOROUGH, LITTLE)
         self.kappa: Floats = np.repeat(kappa, np.diff(self.first))  # [contexts]
         self.parent: Ints = np.full(self.first[-1], -1)  # [contexts] one level up
         self.parent[self.stack.context[:, 1:]] = self.stack.context[:, :-1]
@@ -99,9 +99,7 @@ def counted(levels: list[Level], many: int, mass: Floats, n: Floats) -> Lists:
     return Lists(start, outcome[kept], mass[kept])
 
 
-@seldom(
-    lambda start, outcome, mass, parent, n, kappa, before: 4 * (n.size * before.size + mass.size)
-)
+@seldom(lambda start, outcome, mass, parent, n, kappa, before: n.size * before.size + mass.size)
 def back_off(
     start: Any, outcome: Any, mass: Any, parent: Any, n: Any, kappa: Any, before: Any
 ) -> Any:

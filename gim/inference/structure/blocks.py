@@ -86,7 +86,7 @@ def part_of(triples: Triples, variables: tuple[int, ...]) -> Part:
     for code in data.values.codes.T:
         mean = summed(of, chance * code[value], len(own))
         errors += [code[now] - mean[slot], (code[now] == code[own[slot]]) - stays[slot]]
-    return Part(block, found.held[data.of_triple], np.array(errors))
+    return Part(block, found.held[data.seen.of_triple], np.array(errors))
 
 
 def correlation(triples: Triples, one: Part, other: Part) -> float:

@@ -13,17 +13,22 @@ talk itself into an explanation. Pairs that count for nothing are thereby judged
 
 from __future__ import annotations
 
+import math
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from gim.inference.structure.explanations import Chain, Explained, Weights
-from gim.inference.structure.triples import Floats, Ints, summed
-from gim.jit import seldom
+from gim.inference.structure.explanations import Chain, Explained
+from gim.inference.structure.observations import Weights
+from gim.inference.structure.triples import Floats, Ints
+from gim.jit import hot, seldom
 
 ITERATIONS = 50  # at the most
 ENOUGH = 0.05  # nats that an iteration must bring
 PER_VISIT = 1e-5  # or so many for each visit, if that is more
+NONE = np.array([-1])  # no fold is left out
 
 
 class Posterior(NamedTuple):
@@ -33,116 +38,236 @@ class Posterior(NamedTuple):
     mass: Floats  # [cells] E_c(o)
 
 
-class Stack(NamedTuple):
-    """The levels of a chain of contexts, numbered through, and what counts count there."""
+class Stack:
+    """The levels of a chain of contexts, numbered through, and what counts count there.
 
-    context: Ints  # [P, L]
-    cell: Ints  # [E, L]
-    n: Floats  # [contexts] visits
-    cells: int
-    weights: Weights
-    base: Floats  # [E] chance of each explanation before anything is known of contexts
-
-
-def stacked(data: Explained, chain: Chain, most: float, without: int | None = None) -> Stack:
-    """The levels of a chain one after the other; no pair counts for more than `most` visits.
-
-    Pairs of the fold `without` do not count.
+    Args:
+        data: what was counted.
+        chain: features of the contexts of each level.
+        most: visits that a pair counts for at the most.
+        without: a fold whose pairs do not count.
     """
-    levels, weights = [data.level(features) for features in chain], data.weights(most, without)
-    contexts = np.cumsum([0] + [len(level.keys) for level in levels])
-    cells = np.cumsum([0] + [len(level.cells) for level in levels])
-    context = np.column_stack([level.context for level in levels]) + contexts[:-1]
-    cell = np.column_stack([level.cell for level in levels]) + cells[:-1]
-    n = [np.bincount(level.context, weights.visits, len(level.keys)) for level in levels]
-    base = data.chances(without)[data.outcome]
-    return Stack(context, cell, np.concatenate(n), int(cells[-1]), weights, base)
+
+    def __init__(
+        self, data: Explained, chain: Chain, most: float, without: int | None = None
+    ) -> None:
+        self.data, self.without = data, without
+        self.weights: Weights = data.weights(most, without)
+        levels = [data.level(features) for features in chain]
+        *contexts, self.contexts = accumulate((len(level.keys) for level in levels), initial=0)
+        *cells, self.cells = accumulate((len(level.cells) for level in levels), initial=0)
+        self.context: Ints = np.column_stack([level.context for level in levels]) + contexts
+        self.cell: Ints = np.column_stack([level.cell for level in levels]) + cells  # [E, L]
+
+    @cached_property
+    def n(self) -> Floats:
+        """Visits of each context, [contexts]."""
+        visits = np.repeat(self.weights.visits, self.context.shape[1])
+        return np.bincount(self.context.ravel(), visits, self.contexts).astype(np.float64)
+
+    @cached_property
+    def base(self) -> Floats:
+        """Chance of each explanation before anything is known of contexts, [E]."""
+        return self.data.chances(self.without)[self.data.outcome]
 
 
 def fit(
     data: Explained,
     stack: Stack,
     kappa: Floats,
-    share: Floats | None = None,
     iterations: int = ITERATIONS,
-    enough: float | None = None,
+    enough: float = ENOUGH,
 ) -> Posterior:
-    """EM from the shares given, or from those of the base measure."""
-    if share is None:
-        share = stack.base / summed(data.of, stack.base, len(data.slot))[data.of]
-    weight = stack.weights.of
-    mass = count(stack.cell, data.begin, weight, share, stack.cells)
-    if len(share) == len(data.slot):  # one explanation each: nothing is latent
-        return Posterior(share, mass)
-    enough = max(ENOUGH if enough is None else enough, PER_VISIT * float(weight.sum()))
-    before = -np.inf
-    for _ in range(iterations):
-        held, share = judge(data, stack, kappa, kappa[-1:], share, mass)
-        mass = count(stack.cell, data.begin, weight, share, stack.cells)
-        likelihood = float(weight @ np.log(held[0]))
-        if likelihood < before + enough:
-            break
-        before = likelihood
-    return Posterior(share, mass)
+    """EM from the shares of the base measure."""
+    base = stack.base[None]
+    _, share, mass = _run(data, stack, NONE, base, kappa, kappa[:0], base, iterations, enough)
+    return Posterior(share[0], mass)
 
 
-def judge(
-    data: Explained, stack: Stack, kappa: Floats, last: Floats, share: Floats, mass: Floats
+def held_out(
+    data: Explained,
+    stack: Stack,
+    kappa: Floats,
+    last: Floats,
+    shares: Floats | None = None,
+    iterations: int = ITERATIONS,
+    folds: int | None = None,
 ) -> tuple[Floats, Floats]:
-    """Chances of observations by all pairs but their own, and the shares [E] that follow.
+    """Chances of observations by fits without their fold, and the shares of each fit.
 
     Args:
-        data, stack, share, mass: as above.
-        kappa: [L] shrinkage of each level.
-        last: [Q] shrinkages of the last level, each tried in turn: held is [Q, I].
+        data: what was counted.
+        stack: a chain of contexts, with the counts of all folds.
+        kappa: [L] shrinkage of each level in the fits.
+        last: [Q] shrinkages of the last level by which chances are said, each in turn.
+        shares: [folds, E] to go on from; those of the base measure if None.
+        iterations: at the most.
+        folds: the first so many only; all if None.
+
+    Returns:
+        [Q, I], 0 for folds that were left out, and [folds, E].
     """
-    return without_own(
-        data.first, data.begin, *stack.weights, stack.base, stack.context, stack.cell, stack.n,
-        kappa, last, share, mass,
-    )  # fmt: skip
+    out = np.arange(data.folds if folds is None else folds)
+    base = data.bases[: len(out)]
+    start = base if shares is None else shares[: len(out)]
+    return _run(data, stack, out, base, kappa, last, start, iterations, ENOUGH)[:2]
 
 
-@seldom(lambda first, begin, weight, visits, base, context, cell, *_: 4 * cell.size)
-def without_own(
-    first: Any,
-    begin: Any,
-    weight: Any,
-    visits: Any,
+def _run(
+    data: Explained,
+    stack: Stack,
+    out: Ints,
+    base: Floats,
+    kappa: Floats,
+    last: Floats,
+    start: Floats,
+    iterations: int,
+    enough: float,
+) -> Any:
+    latent = len(data.of) > len(data.slot)  # else each observation has one explanation
+    seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
+    given = base, start, kappa, last, iterations * latent, enough
+    return em(out, data.fold, seen, (stack.contexts, stack.cells), *given)
+
+
+def chances(data: Explained, stack: Stack, kappa: Floats, found: Posterior) -> Floats:
+    """Chance of each explanation by all pairs but its own, [E]."""
+    pair = data.slot[data.of]
+    own, chance = found.share * stack.weights.of[data.of], stack.base
+    for level, shrinkage in enumerate(kappa):
+        mass = np.maximum(found.mass[stack.cell[:, level]] - own, 0.0)
+        n = np.maximum(stack.n[stack.context[:, level]] - stack.weights.visits, 0.0)
+        chance = (mass + shrinkage * chance) / (n[pair] + shrinkage)
+    return chance
+
+
+@hot
+def shrink(n: Any, context: Any, p: int, own: float, kappa: Any, scale: Any) -> None:
+    """1 / (n_c + kappa) of the contexts of a pair, less its own visits."""
+    for level in range(kappa.size):
+        scale[level] = 1.0 / (max(n[context[p, level]] - own, 0.0) + kappa[level])
+
+
+@hot
+def above(e: int, own: float, chance: float, cell: Any, kappa: Any, scale: Any, mass: Any) -> float:
+    """The chance of an explanation by all levels but the last, less what its own pair counts."""
+    for level in range(kappa.size - 1):
+        others = max(mass[cell[e, level]] - own, 0.0)
+        chance = (others + kappa[level] * chance) * scale[level]
+    return chance
+
+
+@hot
+def normalise(begin: Any, i: int, start: Any, share: Any, f: int) -> float:
+    """Shares of the explanations of an observation, and the sum of what they were."""
+    total = 0.0
+    for e in range(begin[i], begin[i + 1]):
+        total += start[f, e]
+    for e in range(begin[i], begin[i + 1]):
+        share[f, e] = start[f, e] / total
+    return total
+
+
+@hot
+def explain(
+    seen: Any, i: int, base: Any, kappa: Any, scale: Any, mass: Any, share: Any, f: int
+) -> float:
+    """The expectation: new shares of an observation; the logarithm of its chance."""
+    _, begin, weight, _, _, cell = seen
+    L = kappa.size - 1
+    for e in range(begin[i], begin[i + 1]):
+        own = share[f, e] * weight[i]
+        chance = above(e, own, base[f, e], cell, kappa, scale, mass)
+        share[f, e] = (max(mass[cell[e, L]] - own, 0.0) + kappa[L] * chance) * scale[L]
+    return math.log(normalise(begin, i, share, share, f))
+
+
+@hot
+def count(seen: Any, fold: Any, out: int, share: Any, f: int, mass: Any) -> None:
+    """The maximisation: E_c(o) of all levels, [cells], without the pairs of a fold."""
+    first, begin, weight, _, _, cell = seen
+    for c in range(mass.size):
+        mass[c] = 0.0
+    for p in range(fold.size):
+        if fold[p] != out:
+            for i in range(first[p], first[p + 1]):
+                for e in range(begin[i], begin[i + 1]):
+                    for level in range(cell.shape[1]):
+                        mass[cell[e, level]] += share[f, e] * weight[i]
+
+
+@hot
+def judge(
+    seen: Any,
+    i: int,
     base: Any,
-    context: Any,
-    cell: Any,
-    n: Any,
+    f: int,
     kappa: Any,
     last: Any,
-    share: Any,
+    scale: Any,
+    rest: float,
     mass: Any,
+    held: Any,
+) -> None:
+    """The chance of an observation that was left out, by each shrinkage of the last level."""
+    _, begin, _, _, _, cell = seen
+    for e in range(begin[i], begin[i + 1]):
+        chance = above(e, 0.0, base[f, e], cell, kappa, scale, mass)
+        for k in range(last.size):
+            others = mass[cell[e, kappa.size - 1]] + last[k] * chance
+            held[k, i] += others / (rest + last[k])
+
+
+@seldom(lambda out, fold, seen, *_: 6 * out.size * seen[-1].size)
+def em(
+    out: Any,
+    fold: Any,
+    seen: Any,
+    sizes: Any,
+    base: Any,
+    start: Any,
+    kappa: Any,
+    last: Any,
+    iterations: int,
+    enough: float,
 ) -> Any:
-    """The chance of each observation without its own pair [Q, I], and shares by the first [E]."""
-    held, fresh = np.zeros((last.size, weight.size)), np.empty(share.size)
-    L = kappa.size - 1
-    for p in range(visits.size):
-        rest = max(n[context[p, L]] - visits[p], 0.0)
-        for i in range(first[p], first[p + 1]):
-            for e in range(begin[i], begin[i + 1]):
-                own, chance = share[e] * weight[i], base[e]
-                for level in range(L):
-                    others = max(mass[cell[e, level]] - own, 0.0) + kappa[level] * chance
-                    chance = others / (max(n[context[p, level]] - visits[p], 0.0) + kappa[level])
-                others = max(mass[cell[e, L]] - own, 0.0)
-                for k in range(last.size):
-                    held[k, i] += (others + last[k] * chance) / (rest + last[k])
-                fresh[e] = (others + last[0] * chance) / (rest + last[0])
-            for e in range(begin[i], begin[i + 1]):
-                fresh[e] /= held[0, i]
-    return held, fresh
+    """Fits without the pairs of each fold in `out`, from the shares `start`, up to a factor.
 
-
-@seldom(lambda cell, *_: cell.size)
-def count(cell: Any, begin: Any, weight: Any, share: Any, cells: int) -> Any:
-    """E_c(o) of all levels, [cells]."""
-    mass = np.zeros(cells)
-    for i in range(weight.size):
-        for e in range(begin[i], begin[i + 1]):
-            for level in range(cell.shape[1]):
-                mass[cell[e, level]] += share[e] * weight[i]
-    return mass
+    `seen` is (first, begin, weight, visits, context, cell), as in `Explained` and `Stack`; there
+    are `sizes` contexts and cells. Returns chances of the observations of these folds [Q, I],
+    shares [folds, E], and the counts of the last fit [cells].
+    """
+    first, begin, weight, visits, context, _ = seen
+    share, held = np.empty(start.shape), np.zeros((last.size, weight.size))
+    n, mass, scale = np.empty(sizes[0]), np.empty(sizes[1]), np.empty(kappa.size)
+    for f in range(out.size):
+        n[:] = 0.0
+        total, before = 0.0, -np.inf
+        for p in range(fold.size):
+            if fold[p] != out[f]:
+                total += visits[p]
+                for level in range(kappa.size):
+                    n[context[p, level]] += visits[p]
+        for i in range(weight.size):
+            normalise(begin, i, start, share, f)
+        count(seen, fold, out[f], share, f, mass)
+        for _ in range(iterations):
+            likelihood = 0.0
+            for p in range(fold.size):
+                if fold[p] != out[f]:
+                    shrink(n, context, p, visits[p], kappa, scale)
+                    for i in range(first[p], first[p + 1]):
+                        likelihood += weight[i] * explain(
+                            seen, i, base, kappa, scale, mass, share, f
+                        )
+            count(seen, fold, out[f], share, f, mass)
+            if likelihood < before + max(enough, PER_VISIT * total):
+                break
+            before = likelihood
+        for p in range(fold.size):
+            if fold[p] == out[f]:
+                shrink(n, context, p, 0.0, kappa, scale)
+                rest = n[context[p, kappa.size - 1]]
+                for i in range(first[p], first[p + 1]):
+                    judge(seen, i, base, f, kappa, last, scale, rest, mass, held)
+    return held, share, mass

@@ -14,20 +14,20 @@ from gim.inference.structure.moves import (
     Outcomes,
     Shift,
     Start,
-    Values,
     coordinate,
     land,
     looks,
     outcomes_of,
+    resized,
     start_of,
-    values_of,
 )
+from gim.inference.structure.observations import Observations
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 from gim.jit import rare, seldom
 
-FOLDS, MANY_FOLDS, FEW_PAIRS = 4, 8, 100  # parts in which pairs are held out; more if few
 UNSEEN = 0.1  # observations that every outcome has before anything is seen
 CHANGES = 0.9  # share of the base measure on changes; the rest is on going to a value
+WIDE = 16  # keys that there may be for each that is met, up to which a table sorts them
 
 
 Chain = tuple[tuple[int, ...], ...]  # sets of features, each within the next; the first is empty
@@ -46,13 +46,6 @@ class Move(NamedTuple):
         return any(isinstance(amount, tuple) for _, amount, _ in self.shifts)
 
 
-class Weights(NamedTuple):
-    """What counts count: the visits of a pair, less and less as they become many."""
-
-    of: Floats  # [I] observations
-    visits: Floats  # [P] pairs
-
-
 class Level(NamedTuple):
     """One level of contexts: where each pair and each explanation is counted."""
 
@@ -63,31 +56,27 @@ class Level(NamedTuple):
 
 
 class Explained:
-    """What was counted of a block, and the explanations of each count.
+    """What was counted of a block, and the explanations of each count under a move.
 
-    Observations are (pair, value reached); those of a pair are together, as are the explanations of
-    an observation. An outcome explains at most one observation of a pair.
+    The explanations of an observation are together. An outcome explains at most one observation of
+    a pair.
+
+    Args:
+        triples: what was counted.
+        move: how the block may move.
+        seen: the observations, where another move of the block has made them already.
     """
 
-    def __init__(self, triples: Triples, move: Move) -> None:
-        self.triples, self.move = triples, move
-        self.values: Values = values_of(triples, move.variables)
-        self.pairs = triples.met
+    def __init__(self, triples: Triples, move: Move, seen: Observations | None = None) -> None:
+        self.seen = seen = Observations(triples, move.variables) if seen is None else seen
+        self.triples, self.move, self.values, self.pairs = triples, move, seen.values, seen.pairs
+        self.slot, self.target, self.first = seen.slot, seen.target, seen.first
+        self.fold, self.folds, self.weights = seen.fold, seen.folds, seen.weights
+        self.slot_of = seen.slot_of
         self.start: Start = start_of(triples, move.variables, move.shifts, self.values, self.pairs)
-        V = len(self.values.codes)
-        slot = np.searchsorted(self.pairs, triples.pair)
-        kept = triples.counts > 0
-        key = slot[kept] * V + self.values.of_state[triples.indices[kept]]
-        unique, where = np.unique(key, return_inverse=True)
-        self.slot, self.target = np.divmod(unique, V)  # [I] pair (by its place) and value
-        self.of_triple = where.ravel()  # [triples with counts] the observation that each is part of
-        self.weight: Floats = summed(where.ravel(), triples.counts[kept], len(unique))
-        self.first = np.searchsorted(self.slot, np.arange(len(self.pairs) + 1))  # [P + 1]
-        self.visits: Floats = triples.n.ravel()[self.pairs]  # [P]
-        codes = self.values.codes
         self.outcomes: Outcomes = outcomes_of(
             self.start.base[self.slot],
-            codes[self.target],
+            self.values.codes[self.target],
             triples.ordinal[list(move.variables)],
             self.values.sizes,
             move.edge,
@@ -98,11 +87,10 @@ class Explained:
             self.values.table,
         )  # fmt: skip
         self._levels: dict[tuple[int, ...], Level] = {}
-        self._weights: dict[tuple[float, int | None], Weights] = {}
-        self._chances: dict[int | None, Floats] = {}
-        order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
-        self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
-        self.fold: Ints = order % self.folds  # [P] in which each pair is held out
+
+    def under(self, move: Move) -> Explained:
+        """The same observations under another move of the block."""
+        return Explained(self.triples, move, self.seen)
 
     @property
     def changes(self) -> int:
@@ -118,13 +106,6 @@ class Explained:
     def of(self) -> Ints:
         """The observation of each explanation, [E]."""
         return np.repeat(np.arange(len(self.slot)), np.diff(self.begin))
-
-    def slot_of(self, pairs: Ints) -> Ints:
-        """The place of each pair among those that were met; -1 if it was not."""
-        if not len(self.pairs):
-            return np.full(len(pairs), -1)
-        slot = np.minimum(np.searchsorted(self.pairs, pairs), len(self.pairs) - 1)
-        return np.where(self.pairs[slot] == pairs, slot, -1)
 
     @cached_property
     def alike(self) -> Floats:
@@ -146,39 +127,48 @@ class Explained:
 
         In proportion to the observations that look like it; most is change, the rest is values.
         """
-        if without not in self._chances:
-            kept = 1.0 if without is None else self.fold[self.slot[self.of]] != without
-            alike = summed(self.outcome, self.alike * kept, self.many) + UNSEEN
-            change, value = np.split(alike, [self.changes])
-            share = CHANGES if self.changes else 0.0
-            parts = share * change / max(change.sum(), UNSEEN), (1 - share) * value / value.sum()
-            self._chances[without] = np.concatenate(parts)
-        return self._chances[without]
+        out = 0.0 if without is None else self._alike[without]
+        return self._measure(self._alike.sum(axis=0) - out)
 
-    def weights(self, most: float, without: int | None = None) -> Weights:
-        """Counts such that no pair counts for more than `most` visits: N / (1 + n / most).
+    @cached_property
+    def bases(self) -> Floats:
+        """The chance of each explanation by `chances` without each fold, [folds, E]."""
+        without = self._measure(self._alike.sum(axis=0) - self._alike)
+        return np.ascontiguousarray(without[:, self.outcome])
 
-        Where pairs differ, one that was met a thousand times must not speak for all others. Pairs
-        of the fold `without` count for nothing.
-        """
-        if (most, without) not in self._weights:
-            less = 1.0 + self.visits / most
-            kept = np.ones(len(less)) if without is None else (self.fold != without) * 1.0
-            self._weights[most, without] = Weights(
-                self.weight * (kept / less)[self.slot], self.visits * kept / less
-            )
-        return self._weights[most, without]
+    @cached_property
+    def _alike(self) -> Floats:
+        """Observations that look like each outcome, by the fold of their pair; [folds, O + V]."""
+        cell = self.fold[self.slot[self.of]] * self.many + self.outcome
+        return summed(cell, self.alike, self.folds * self.many).reshape(self.folds, self.many)
+
+    def _measure(self, alike: Floats) -> Floats:
+        """Chances [..., O + V] in proportion to what looks like each outcome."""
+        change, value = np.split(alike + UNSEEN, [self.changes], axis=-1)
+        share = CHANGES if self.changes else 0.0
+        changes = share * change / np.maximum(change.sum(axis=-1, keepdims=True), UNSEEN)
+        values = (1 - share) * value / value.sum(axis=-1, keepdims=True)
+        return np.concatenate([changes, values], axis=-1)
 
     def level(self, features: tuple[int, ...]) -> Level:
         """Contexts by these features."""
         if features not in self._levels:
-            keys, at = np.unique(self.triples.context(features, self.pairs), return_inverse=True)
-            context = at.ravel().astype(np.int64)
-            cells, cell = np.unique(
-                context[self.slot[self.of]] * self.many + self.outcome, return_inverse=True
+            keys, context = self.seen.contexts(features)
+            cells, cell = distinct(
+                context[self.slot[self.of]] * self.many + self.outcome, len(keys) * self.many
             )
-            self._levels[features] = Level(context, cell.ravel().astype(np.int64), keys, cells)
+            self._levels[features] = Level(context, cell, keys, cells)
         return self._levels[features]
+
+
+def distinct(keys: Ints, many: int) -> tuple[Ints, Ints]:
+    """The different keys below `many`, rising, and the place of each key among them."""
+    if many > WIDE * len(keys):
+        found, place = np.unique(keys, return_inverse=True)
+        return found, place.ravel().astype(np.int64)
+    met = np.zeros(many, bool)
+    met[keys] = True
+    return np.flatnonzero(met), (np.cumsum(met) - 1)[keys]
 
 
 @rare
@@ -221,21 +211,17 @@ def explain(
     table: Any,
 ) -> Any:
     """Begins [I + 1] of the explanations of each observation, and their outcomes [E]."""
-    changes = add.shape[0]
-    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(0, np.int64)
-    for filled in range(2):  # count, then fill
-        E = 0
-        for i in range(slot.size):
-            p, v = slot[i], target[i]
-            for o in range(changes):
-                if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
-                    if filled:
-                        outcome[E] = o
-                    E += 1
-            if filled:
-                outcome[E] = changes + v
-            E += 1
-            begin[i + 1] = E
-        if not filled:
-            outcome = np.empty(E, np.int64)
-    return begin, outcome
+    changes, E = add.shape[0], 0
+    begin, outcome = np.zeros(slot.size + 1, np.int64), np.empty(8 * slot.size + changes, np.int64)
+    for i in range(slot.size):
+        p, v = slot[i], target[i]
+        if E + changes >= outcome.size:
+            outcome = resized(outcome, 2 * outcome.size + changes)
+        for o in range(changes):
+            if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
+                outcome[E] = o
+                E += 1
+        outcome[E] = changes + v
+        E += 1
+        begin[i + 1] = E
+    return begin, resized(outcome, E)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gim.inference.structure.moves import Shift
-from gim.inference.structure.triples import Floats, Ints, Triples, ranked
+from gim.inference.structure.triples import Floats, Ints, Mask, Triples, ranked
 
 # Constants: of each action; of each action and change of a variable. Slopes of each action.
 COMMON, BY_CHANGE, BY_ACTION = "common", "by change", "by action"
@@ -48,28 +48,49 @@ def design(
     return np.column_stack([np.ones(len(pair)), *actions[1:], *columns])
 
 
-def least_absolute(X: Floats, y: Floats, weight: Floats) -> Floats:
-    """Coefficients [.] that minimise the weighted sum of |y - X b|; the first column is 1."""
+def least_absolute(X: Floats, y: Floats, weights: Floats) -> Floats:
+    """Coefficients [F, d] that minimise sums of weights |y - X b|; the first column is 1.
+
+    Args:
+        X: [I, d].
+        y: [I].
+        weights: [F, I], for each of F planes; what has none does not count there.
+    """
     if len(y) > SAMPLED:
         few = np.linspace(0, len(y) - 1, SAMPLED).astype(np.int64)
-        X, y, weight = X[few], y[few], weight[few]
-    spread = float(np.abs(y - np.median(y)).mean()) if len(y) else 0.0
-    if spread == 0.0:
-        return np.append(y[0] if len(y) else 0.0, np.zeros(X.shape[1] - 1))
-    centre = np.append(0.0, X[:, 1:].mean(axis=0))  # what never varies is left to the constant
-    X, w, error = X - centre, weight, np.abs(y)
+        X, y, weights = X[few], y[few], weights[:, few]
+    found = np.zeros((len(weights), X.shape[1]))
+    kept = weights > 0
+    middle = np.array([_median(y, each) for each in kept])
+    spread = (np.abs(y - middle[:, None]) * kept).sum(axis=1) / np.maximum(kept.sum(axis=1), 1)
+    found[:, 0] = middle  # where nothing varies
+    vary = np.flatnonzero(spread)
+    if not len(vary):
+        return found
+    weights, kept, spread = weights[vary], kept[vary], spread[vary, None]
+    centre = kept @ X / kept.sum(axis=1, keepdims=True)
+    centre[:, 0] = 0.0  # what never varies is left to the constant
+    moved, w = X - centre[:, None], weights
     for _ in range(REWEIGHTED):
-        error = np.abs(y - X @ _solved(X, y, w))
-        w = weight / np.maximum(error, 1e-6 * spread)
-    near = error <= max(NEAR * spread, 1e-3 * float(np.median(error)))
-    near = near if near.sum() >= X.shape[1] else error <= np.median(error)
-    b = _solved(X[near], y[near], weight[near])
-    return np.append(b[0] - centre @ b, b[1:])
+        error = np.abs(y - (moved @ _solved(moved, y, w)[:, :, None])[:, :, 0])
+        w = weights / np.maximum(error, 1e-6 * spread)
+    half = np.array([[_median(*each)] for each in zip(error, kept, strict=True)])
+    near = kept & (error <= np.maximum(NEAR * spread, 1e-3 * half))
+    enough = near.sum(axis=1, keepdims=True) >= X.shape[1]
+    b = _solved(moved, y, weights * np.where(enough, near, error <= half))
+    b[:, 0] -= (centre * b).sum(axis=1)
+    found[vary] = b
+    return found
 
 
-def _solved(X: Floats, y: Floats, weight: Floats) -> Floats:
-    """Weighted least squares by the normal equations; a little ridge where columns depend."""
-    left, right = X.T @ (X * weight[:, None]), X.T @ (weight * y)
-    scale = np.sqrt(np.maximum(np.diag(left), 1e-300))
-    left = left / np.outer(scale, scale) + 1e-12 * np.eye(len(left))
-    return np.asarray(np.linalg.solve(left, right / scale) / scale)
+def _median(values: Floats, kept: Mask) -> float:
+    return float(np.median(values[kept])) if kept.any() else 0.0
+
+
+def _solved(X: Floats, y: Floats, weights: Floats) -> Floats:
+    """Weighted least squares [F, d] of X [F, I, d]; a little ridge where columns depend."""
+    weighted = X * weights[:, :, None]
+    left, right = X.transpose(0, 2, 1) @ weighted, y @ weighted
+    scale = np.sqrt(np.maximum(np.diagonal(left, axis1=1, axis2=2), 1e-300))
+    left = left / (scale[:, :, None] * scale[:, None]) + 1e-12 * np.eye(left.shape[1])
+    return np.asarray(np.linalg.solve(left, (right / scale)[:, :, None])[:, :, 0] / scale)

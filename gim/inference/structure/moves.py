@@ -112,7 +112,7 @@ def land(
     return own
 
 
-@seldom(lambda codes, sizes, table: codes.size + table.size)
+@seldom(lambda codes, sizes, table: 2 * (codes.size + table.size))
 def hashed(codes: Any, sizes: Any, table: Any) -> None:
     """Fill the table of values by their codes, by linear probing."""
     for v in range(codes.shape[0]):
@@ -187,6 +187,15 @@ def leading(base: Ints, own: Ints, outcomes: Outcomes, o: int, values: Values) -
 
 
 @entry
+def resized(numbers: Any, room: int) -> Any:
+    """The same whole numbers with so much room."""
+    found = np.empty(room, np.int64)
+    for i in range(min(room, numbers.size)):
+        found[i] = numbers[i]
+    return found
+
+
+@entry
 def longer(outcomes: Any, chances: Any, room: int) -> Any:
     """The same with so much room."""
     more, further = np.empty(room, np.int64), np.empty(room)
@@ -195,7 +204,7 @@ def longer(outcomes: Any, chances: Any, room: int) -> Any:
     return more, further
 
 
-@seldom(lambda base, own, which, start, outcome, *_: 8 * which.size * outcome.size)
+@seldom(lambda base, own, which, start, outcome, *_: 0.6 * which.size * outcome.size)
 def landed(
     base: Any,
     own: Any,

@@ -19,7 +19,7 @@ from gim.jit import seldom
 
 SUPPORTS = 4  # kinds of support that are told apart
 CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
-LONGEST = 256  # successors that are kept, the likeliest
+LONGEST = 128  # successors that are kept, the likeliest
 
 
 class Product:
@@ -94,7 +94,7 @@ class Product:
         return np.asarray(np.log2(np.clip(found, 1, 1 << (SUPPORTS - 1))), np.int64)
 
 
-@seldom(lambda keys, table: keys.size + table.size)
+@seldom(lambda keys, table: 2 * (keys.size + table.size))
 def by_key(keys: Any, table: Any) -> None:
     """Fill the table of states by their keys, by linear probing."""
     for s in range(keys.size):
@@ -104,7 +104,7 @@ def by_key(keys: Any, table: Any) -> None:
         table[place] = s
 
 
-@seldom(lambda starts, value, chance, *_: 4 * len(starts) * value.size)
+@seldom(lambda starts, value, chance, *_: 8 * len(starts) * value.size)
 def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, table: Any) -> Any:
     """Products of the blocks' distributions, as states: starts [P + 1], states, chances."""
     B, P = starts.shape[0], starts.shape[1] - 1

@@ -13,6 +13,7 @@ most exact hits wins where rewards are certain.
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ from gim.inference.structure.triples import Floats, Ints, Mask, Triples
 EXACT = 1e-6  # of the spread of rewards: so near is a hit
 ROUNDING = 1e-9  # of the largest reward: what differs by less is the same
 FEW = 5.0  # visits that a pair met often counts for
+AT_ONCE = 1 << 15  # triples that are predicted together, or as many as were seen
 
 
 class Seen(NamedTuple):
@@ -72,9 +74,17 @@ class Rewards:
         """
         pair, t = np.asarray(pair, np.int64), np.asarray(t, np.int64)
         said, level = np.zeros(len(pair)), np.full(len(pair), -1)
-        if not len(self.seen.mean):
-            return said, level
-        base, residual = self._linear(pair, t)
+        if len(self.seen.mean):
+            size = max(AT_ONCE, len(self.seen.mean))
+            for i in range(0, len(pair), size):
+                some = slice(i, i + size)
+                said[some], level[some] = self._predicted(pair[some], t[some])
+        return said, level
+
+    def _predicted(self, pair: Ints, t: Ints) -> tuple[Floats, Ints]:
+        """The same for so many that their features take little memory."""
+        base, residual = self._plane(pair, t), self._left
+        said, level = np.zeros(len(pair)), np.full(len(pair), -1)
         for depth, features in enumerate(self.shape.chain):
             both = np.append(self.seen.pair, pair), np.append(self.seen.t, t)
             key, asked = np.split(keyed(self.triples, features, *both), [len(residual)])
@@ -84,15 +94,28 @@ class Rewards:
             said[met], level[met] = value[asked[met]], depth
         return said + base, level
 
-    def _linear(self, pair: Ints, t: Ints) -> tuple[Floats, Floats]:
-        """The linear part of the triples asked for, and what it leaves of those seen."""
+    def _plane(self, pair: Ints, t: Ints) -> Floats:
+        """The linear part of the triples asked for."""
         if self.shape.slopes is None:
-            return np.zeros(len(pair)), self.seen.mean
-        form, seen = (self.triples, self.shape.slopes, self.shape.shifts), len(self.seen.mean)
+            return np.zeros(len(pair))
+        seen = len(self.seen.mean)
         both = np.append(self.seen.pair, pair), np.append(self.seen.t, t)
-        X = design(*form, *both, seen)
-        plane = X @ least_absolute(X[:seen], self.seen.mean, self.seen.weight)
-        return plane[seen:], self.seen.mean - plane[:seen]
+        X = design(self.triples, self.shape.slopes, self.shape.shifts, *both, seen)
+        return np.asarray(X[seen:] @ self._slopes)
+
+    @cached_property
+    def _slopes(self) -> Floats:
+        """The coefficients of the linear part."""
+        assert self.shape.slopes is not None
+        seen = self.seen
+        form = self.triples, self.shape.slopes, self.shape.shifts
+        X = design(*form, seen.pair, seen.t, len(seen.mean))
+        return least_absolute(X, seen.mean, seen.weight[None])[0]
+
+    @cached_property
+    def _left(self) -> Floats:
+        """What the linear part leaves of the rewards that were seen."""
+        return self.seen.mean - self._plane(self.seen.pair, self.seen.t)
 
 
 def seen_of(triples: Triples) -> Seen:

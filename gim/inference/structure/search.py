@@ -18,7 +18,7 @@ import numpy as np
 
 from gim.inference.structure.amounts import amounts_of, home_of
 from gim.inference.structure.block import Form
-from gim.inference.structure.em import ITERATIONS, fit, judge, stacked
+from gim.inference.structure.em import ITERATIONS, Stack, held_out
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import HOME, SIDES
 from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
@@ -34,6 +34,7 @@ LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
 CERTAIN = 0.6  # share of changes that are as found, from which nothing is refined
+CLOSE = 0.05  # part of the log-likelihood by which what is refined may be behind at first
 ROUNDS = 6  # of refining
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
@@ -47,7 +48,7 @@ class Found(NamedTuple):
     form: Form
     held: Floats  # [I] chance of each observation, by the pairs of other folds
     logs: Floats  # [P] weighted log-likelihood of each pair
-    shares: list[Floats]  # [folds] of explanations, to go on from
+    shares: Floats  # [folds, E] of explanations, to go on from
 
     @property
     def score(self) -> float:
@@ -89,7 +90,8 @@ def contexts(data: Explained, found: Found) -> Found:
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
             best = offer if better else best
-        if len(found.form.chain) == 1:  # that actions differ needs no proof
+        if len(found.form.chain) == 1 and not data.move.shifts:
+            # That actions differ needs no proof, unless what they add is told already.
             best = max(best, extended(data, found, (data.triples.k,)), key=lambda each: each.score)
         if best is found:
             break
@@ -151,12 +153,9 @@ def _leading(tried: dict[Features, float], many: int) -> list[Features]:
 
 def screened(data: Explained, found: Found, more: Features) -> float:
     """The score of one more level, nearly; on the first fold only if there are many pairs."""
-    form = _finer(found.form, more)
-    folds = range(1 if len(data.pairs) > MANY else data.folds)
-    held, here = np.zeros((len(KAPPAS), len(data.slot))), data.fold[data.slot] < len(folds)
-    for fold in folds:
-        mine = data.fold[data.slot] == fold
-        held[:, mine] = held_out(data, form, fold, found.shares[fold], 1)[0][:, mine]
+    folds = 1 if len(data.pairs) > MANY else data.folds
+    held = _chances(data, _finer(found.form, more), found.shares, 1, folds)[0]
+    here = data.fold[data.slot] < folds
     weight, slot = data.weights(FEW).of[here], data.slot[here]
     V, P = len(data.values.codes), len(data.pairs)
     return max(float(logs(each[here], weight, slot, P, V).sum()) for each in held)
@@ -171,24 +170,18 @@ def _finer(form: Form, more: Features) -> Form:
     return form._replace(chain=(*form.chain, tuple(sorted({*form.chain[-1], *more}))))
 
 
-def held_out(
-    data: Explained, form: Form, fold: int, share: Floats | None, iterations: int = ITERATIONS
+def _chances(
+    data: Explained, form: Form, shares: Floats | None, iterations: int, folds: int
 ) -> tuple[Floats, Floats]:
-    """Chances of all observations without a fold, [KAPPAS, I], by the last shrinkage; shares."""
-    known = form.kappa[: len(form.chain) - 1]
-    stack, kappa = stacked(data, form.chain, form.most, fold), np.array([*known, 1.0])
-    posterior = fit(data, stack, kappa, share, iterations)
-    return judge(data, stack, kappa, KAPPAS, *posterior)[0], posterior.share
+    """Chances of observations without their fold, [KAPPAS, I], by the last shrinkage; shares."""
+    kappa = np.array([*form.kappa[: len(form.chain) - 1], 1.0])
+    stack = Stack(data, form.chain, form.most)
+    return held_out(data, stack, kappa, KAPPAS, shares, iterations, folds)
 
 
-def evaluated(data: Explained, form: Form, shares: list[Floats] | None = None) -> Found:
+def evaluated(data: Explained, form: Form, shares: Floats | None = None) -> Found:
     """Fit a form without each fold, with the last shrinkage chosen."""
-    held, fresh = np.zeros((len(KAPPAS), len(data.slot))), []
-    for fold in range(data.folds):
-        here = data.fold[data.slot] == fold
-        each, share = held_out(data, form, fold, None if shares is None else shares[fold])
-        held[:, here] = each[:, here]
-        fresh.append(share)
+    held, fresh = _chances(data, form, shares, ITERATIONS, data.folds)
     weight, V = data.weights(FEW).of, len(data.values.codes)
     scores = [logs(each, weight, data.slot, len(data.pairs), V) for each in held]
     best = int(np.argmax([each.sum() for each in scores]))
@@ -205,7 +198,7 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
     while free and amounts:
         shifts, before = best[1].form.move.shifts, best
         for shift in product(free, amounts, (1, -1)):
-            data = Explained(triples, Move(variables, (*shifts, shift)))
+            data = best[0].under(Move(variables, (*shifts, shift)))
             found = by_action(data, Form(data.move))
             best = (data, found) if found.beats(best[1]) else best
         if best is before:
@@ -233,19 +226,21 @@ def _found(
     for edge in edges:
         data = best[0]
         if edge != data.move.edge:
-            data = Explained(triples, data.move._replace(edge=edge))
+            data = data.under(data.move._replace(edge=edge))
             found = by_action(data, Form(data.move))
             best = (data, found) if found.beats(best[1]) else best
         gone = np.flatnonzero(data.values.of_state == home.value) if home and edge >= HOME else None
         added = [(v, amounts_of(triples, v, gone)) for v in free]
         shifts = tuple((v, amounts, 1) for v, amounts in added if amounts is not None)
         if any(any(amounts) for _, amounts, _ in shifts):
-            data = Explained(triples, data.move._replace(shifts=shifts))
+            data = data.under(data.move._replace(shifts=shifts))
             offers.append((data, placed(data)))
     if offers:
-        offer = refined(triples, max(offers, key=lambda each: each[1].score))
+        offer = max(offers, key=lambda each: each[1].score)
         plain = max(best[1], placed(best[0]), key=_score)
-        best = offer if offer[1].beats(plain) else best
+        if offer[1].score > (1 + CLOSE) * plain.score:  # else refining does not catch up
+            offer = refined(triples, offer)
+            best = offer if offer[1].beats(plain) else best
     return best
 
 
@@ -264,7 +259,7 @@ def refined(triples: Triples, best: tuple[Explained, Found]) -> tuple[Explained,
                 break  # those alone first
             for i in range(len(best[0].move.shifts)):
                 if not uniform(best[0], i):
-                    data = Explained(triples, shifted(best[0].move, i, which, by))
+                    data = best[0].under(shifted(best[0].move, i, which, by))
                     found = placed(data)
                     best = (data, found) if found.score > best[1].score + MARGIN else best
         if best is before:

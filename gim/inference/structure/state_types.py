@@ -16,12 +16,13 @@ from scipy import sparse
 
 from gim.inference.structure.block import Block, Form, Lists, back_off, counted
 from gim.inference.structure.blocks import SEARCHED
-from gim.inference.structure.em import ENOUGH, PER_VISIT, fit, judge, stacked
-from gim.inference.structure.explanations import Explained, Move, Weights
+from gim.inference.structure.em import ENOUGH, PER_VISIT, Stack, chances, fit
+from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.folds import Folds
+from gim.inference.structure.mixture import settle
+from gim.inference.structure.observations import Weights
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
-from gim.jit import entry
 
 MOST_TYPES = 6
 UNLIKELY = 1e-3  # chance of a type that is left out
@@ -163,10 +164,8 @@ class Data(NamedTuple):
 
 def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
     """Fit outcomes by action alone, without a fold."""
-    stack = stacked(data, form.chain, form.most, without)
-    posterior = fit(data, stack, np.array(form.kappa))
-    kappa = np.array(form.kappa)
-    held, fresh = judge(data, stack, kappa, kappa[-1:], *posterior)
+    stack, kappa = Stack(data, form.chain, form.most, without), np.array(form.kappa)
+    posterior = fit(data, stack, kappa)
     level = data.level((data.triples.k,))
     states, first = np.unique(data.pairs // data.triples.A, return_index=True)
     return Data(
@@ -176,7 +175,7 @@ def prepared(data: Explained, form: Form, without: int | None = None) -> Data:
         np.append(first, len(data.pairs)),
         level.context,
         level.cell,
-        fresh * held[0, data.of],
+        chances(data, stack, kappa, posterior),
     )
 
 
@@ -225,67 +224,7 @@ def _split(prior: Data, found: Mixture, seed: int) -> Mixture:
 
 def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
     """EM over types and explanations."""
-    data, before = prior.data, -np.inf
-    enough = max(ENOUGH, PER_VISIT * float(prior.weights.of.sum()))
-    for _ in range(ITERATIONS):
-        gamma, held, mass, n = step(
-            prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
-            prior.chance, mass, n, np.log(share), KAPPA,
-        )  # fmt: skip
-        share = (gamma.sum(axis=0) + 1.0) / (len(gamma) + len(share))
-        likelihood = float(prior.weights.of @ np.log(held))
-        if likelihood < before + enough:
-            break
-        before = likelihood
-    return Mixture(mass, n, share, gamma, held)
-
-
-@entry
-def step(
-    states: Any,
-    first: Any,
-    begin: Any,
-    weight: Any,
-    visits: Any,
-    context: Any,
-    cell: Any,
-    chance: Any,
-    mass: Any,
-    n: Any,
-    log_share: Any,
-    kappa: float,
-) -> Any:
-    """One step of EM: chances of types, of observations, and the counts that follow."""
-    K = log_share.size
-    gamma, held = np.zeros((states.size - 1, K)), np.zeros(weight.size)
-    new_mass, new_n = np.zeros(mass.shape), np.zeros(n.shape)
-    q = np.zeros((K, weight.size))
-    for z in range(states.size - 1):
-        for k in range(K):
-            gamma[z, k] = log_share[k]
-        for p in range(states[z], states[z + 1]):
-            for i in range(first[p], first[p + 1]):
-                for k in range(K):
-                    total = 0.0
-                    for e in range(begin[i], begin[i + 1]):
-                        total += mass[k, cell[e]] + kappa * chance[e]
-                    q[k, i] = total / (n[k, context[p]] + kappa)
-                    gamma[z, k] += weight[i] * np.log(q[k, i])
-        most, total = -np.inf, 0.0
-        for k in range(K):
-            most = max(most, gamma[z, k])
-        for k in range(K):
-            gamma[z, k] = np.exp(gamma[z, k] - most)
-            total += gamma[z, k]
-        for k in range(K):
-            gamma[z, k] /= total
-        for p in range(states[z], states[z + 1]):
-            for k in range(K):
-                new_n[k, context[p]] += gamma[z, k] * visits[p]
-            for i in range(first[p], first[p + 1]):
-                for k in range(K):
-                    held[i] += gamma[z, k] * q[k, i]
-                    scale = gamma[z, k] * weight[i] / (q[k, i] * (n[k, context[p]] + kappa))
-                    for e in range(begin[i], begin[i + 1]):
-                        new_mass[k, cell[e]] += scale * (mass[k, cell[e]] + kappa * chance[e])
-    return gamma, held, new_mass, new_n
+    data, weights = prior.data, prior.weights
+    enough = max(ENOUGH, PER_VISIT * float(weights.of.sum()))
+    seen = prior.first, data.first, data.begin, *weights, prior.context, prior.cell, prior.chance
+    return Mixture(*settle(seen, mass, n, share, KAPPA, ITERATIONS, enough))

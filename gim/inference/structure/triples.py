@@ -241,8 +241,11 @@ def ranked(rows: Ints) -> Ints:
     """
     rank = np.zeros(len(rows), np.int64)
     for column in rows.T:
-        width = int(column.max(initial=0)) - int(column.min(initial=0)) + 1
-        key = rank * width + (column - column.min(initial=0))
+        least = int(column.min(initial=0))
+        width = int(column.max(initial=0)) - least + 1
+        if width == 1:  # it tells nothing apart
+            continue
+        key = rank * width + (column - least)
         rank = np.unique(key, return_inverse=True)[1].astype(np.int64).ravel()
     return rank
 

@@ -150,7 +150,7 @@ def _told(
     edges: list[str] = []
     for block in blocks:
         data = block.data
-        weight = data.weight[data.of] * block.posterior.share * here[data.slot[data.of]]
+        weight = data.seen.weight[data.of] * block.posterior.share * here[data.slot[data.of]]
         outcome = _seen_to_move(block, weight)
         mass, a = summed(outcome, weight, data.many + 1), int(data.pairs[here][0]) % data.triples.A
         chances: dict[tuple[tuple[str, float | str], ...], float] = {}

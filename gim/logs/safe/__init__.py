@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from gim.logs.safe.base import Case, Safe
+from gim.logs.safe.bernstein import Bernstein
 from gim.logs.safe.duipi import DUIPI
 from gim.logs.safe.plain import Plain
 from gim.logs.safe.r_min import RMin
@@ -27,6 +28,7 @@ METHODS: dict[str, type[Safe]] = {
     "spibb": SPIBB,
     "lower_spibb": LowerSPIBB,
     "robust": Robust,
+    "bernstein": Bernstein,
 }
 
 __all__ = ["METHODS", "Case", "Safe", "safe_policy"]

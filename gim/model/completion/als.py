@@ -8,7 +8,7 @@ turn (Zhou, Wilkinson, Schreiber and Pan, 2008).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -27,6 +27,8 @@ class ALS(Method):
     visits a pair the noise has singular values of about 2/sqrt(m) whatever S is, so 0.1 suits m
     of 20 to 200 visits; bring rewards to the unit range before.
     """
+
+    by_matrix: ClassVar[bool] = True
 
     rank: Annotated[int | None, Within(1), "of every matrix; none: estimated, one by one"] = None
     ridge: Annotated[float, Within(0), "penalty on the squared factors"] = 0.1

@@ -83,6 +83,7 @@ class Method(Registered, registry=completions):
 
     weighted: ClassVar[bool] = True  # False: only the binary mask makes sense to the method
     recovers: ClassVar[float] = 1e-3  # relative error on exact data at its `examples`: its bias
+    by_matrix: ClassVar[bool] = False  # True: fits each matrix on its own, rows of zeros as zeros
 
     def __call__(self, matrices: Floats, weights: Floats, rng: np.random.Generator) -> Completed:
         """Complete the matrices; see `Completion` for the arguments."""

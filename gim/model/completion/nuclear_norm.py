@@ -24,6 +24,7 @@ class NuclearNorm(Method):
 
     weighted: ClassVar[bool] = False
     recovers: ClassVar[float] = 0.05
+    by_matrix: ClassVar[bool] = True
 
     threshold: Annotated[float, Within(0), "of a step, over the largest singular value seen"] = 0.1
     tolerance: Annotated[float, Within(0), "relative change at which to stop"] = 1e-7

@@ -17,7 +17,7 @@ data that the fit leaves unexplained, so it vanishes where the data are exactly 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,8 @@ SLOPE = 1e-4  # share of the linear decrease that a step must bring (Armijo)
 @dataclass(frozen=True)
 class OptSpace(Method, name="optspace"):
     """Fixed rank by descent on the Grassmann manifold."""
+
+    by_matrix: ClassVar[bool] = True
 
     rank: Annotated[int | None, Within(1), "of every matrix; none: estimated, one by one"] = None
     ridge: Annotated[float, Within(0), "penalty on the core, times the share unexplained"] = 0.2

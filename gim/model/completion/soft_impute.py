@@ -7,7 +7,7 @@ gradient descent, so momentum speeds it up.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import numpy as np
 
@@ -33,6 +33,8 @@ class SoftImpute(Method):
     ``debias=True`` undoes the shrinkage: the rank is read off the widest gap of the singular
     values, and the factors of that rank are fitted again without a penalty.
     """
+
+    by_matrix: ClassVar[bool] = True
 
     threshold: Annotated[
         float, Within(0, 1), "taken off the singular values, as a share of the largest one seen"

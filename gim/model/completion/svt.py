@@ -30,6 +30,7 @@ class SVT(Method):
 
     weighted: ClassVar[bool] = False
     recovers: ClassVar[float] = 0.1
+    by_matrix: ClassVar[bool] = True
 
     tau: Annotated[float, Within(0), "threshold, in units of the largest singular value"] = 5.0
     tolerance: Annotated[float, Within(0), "relative misfit on the seen entries"] = 1e-4

@@ -1,0 +1,54 @@
+"""Sums over next states for a backup with bonuses and tests: one pass over N for all of them.
+
+With an inferred prior N is dense and larger than any cache, so a plan takes as long as reading it
+does, once for each step to go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gim.jit import hot
+
+STRIP = 512  # pairs whose sums stay in the nearest cache
+
+
+@hot
+def sums_dense(
+    columns: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any
+) -> Any:
+    """Sums of N v and N v^2 over next states and, with tests, of N v0: mean, square, later [S*A].
+
+    One pass over N, in strips of pairs whose sums stay in the nearest cache.
+    """
+    S, pairs = columns.shape
+    for begin in range(0, pairs, STRIP):
+        end = min(begin + STRIP, pairs)
+        for i in range(begin, end):
+            mean[i] = square[i] = later[i] = 0.0
+        for t in range(S):
+            x, x2, y = v[t], v[t] * v[t], v0[t]
+            if tests:
+                for i in range(begin, end):
+                    mean[i] += columns[t, i] * x
+                    square[i] += columns[t, i] * x2
+                    later[i] += columns[t, i] * y
+            else:
+                for i in range(begin, end):
+                    mean[i] += columns[t, i] * x
+                    square[i] += columns[t, i] * x2
+
+
+@hot
+def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any) -> Any:
+    """The same for CSR rows, N = (data, indices, indptr)."""
+    data, indices, indptr = N
+    for i in range(mean.size):
+        x = x2 = y = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            t = indices[j]
+            x += data[j] * v[t]
+            x2 += data[j] * (v[t] * v[t])
+            if tests:
+                y += data[j] * v0[t]
+        mean[i], square[i], later[i] = x, x2, y

@@ -1,0 +1,70 @@
+"""The one page of all benchmarks, and the curves that it draws."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as bench
+from benchmarks import curves, large_gim
+
+
+def made_up(monkeypatch, name, missed):
+    part = ModuleType(f"benchmarks.{name}", f"What {name} measures.\n\nAt length.")
+    part.main = lambda: print(f"table of {name}") or missed
+    part.SHOWN = Path(f"somewhere/{name}.png")
+    monkeypatch.setitem(sys.modules, f"benchmarks.{name}", part)
+
+
+def test_what_the_parts_print_stands_on_one_page(monkeypatch, tmp_path, capsys):
+    made_up(monkeypatch, "one", 0)
+    made_up(monkeypatch, "two", 1)
+    monkeypatch.setattr(bench, "PAGE", tmp_path / "deep" / "page.md")
+    monkeypatch.setattr(sys, "argv", ["bench", "one", "two"])
+    assert bench.main() == 1
+    page = (tmp_path / "deep" / "page.md").read_text("utf-8")
+    for name in ("one", "two"):
+        assert f"## {name}\n\nWhat {name} measures. `python -m benchmarks.{name}`" in page
+        assert f"```text\ntable of {name}\n```" in page
+        assert f"![{name}]({name}.png)" in page
+    assert page.endswith("targets missed in: two\n")
+    assert "table of one" in capsys.readouterr().out
+
+
+def test_every_part_is_there():
+    for part in bench.PARTS:
+        assert (Path(bench.__file__).parent / f"{part}.py").exists(), part
+
+
+def test_a_part_that_meets_its_targets_says_so():
+    page = io.StringIO()
+    module = ModuleType("benchmarks.fine", "Fine.")
+    module.main = lambda: 0
+    sys.modules["benchmarks.fine"] = module
+    try:
+        assert not bench.run("fine", page)
+    finally:
+        del sys.modules["benchmarks.fine"]
+    assert "Fine." in page.getvalue()
+    assert "![" not in page.getvalue()
+
+
+def test_bytes_kept_are_those_of_arrays_but_the_policy():
+    from gim.agents.phases import Memory
+
+    memory = Memory((np.zeros(3), "x"), np.zeros(2), (np.zeros(1, bool),), None, np.zeros((9, 9)))
+    assert curves.kept(memory) == 24 + 16 + 1
+
+
+@pytest.mark.filterwarnings("ignore:.*never had a known action")
+def test_the_large_run_tells_its_phases_and_its_gap(capsys):
+    large_gim.main(20, 0)
+    told = capsys.readouterr().out
+    assert "400 states" in told
+    for word in ("interacting", "completing", "planning", "states never left", "gap (< 5%)"):
+        assert word in told
