@@ -18,9 +18,7 @@ from tools.mutants.scratch import Scratch
 from tools.mutants.tracer import SECONDS, TRACE
 
 HOURS = 3600.0  # limit for all tests of a file
-LONGER = (
-    6.0  # times the limit of a plain test, that a compiled one may take: it may have to compile
-)
+LONGER = 6.0  # times the limit of a plain test that a compiled one may take, with compiling
 
 
 class Test(NamedTuple):
