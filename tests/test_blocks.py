@@ -226,10 +226,10 @@ def test_gim_finds_its_way_where_states_have_few_ways():
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
 def test_gim_makes_no_array_by_next_state():
     world = grid(50, 20)
-    gim.run("gim:m=1,rho=0.2", world, 60, seed=0)
+    gim.run("gim:m=1,rho=0.2", world, 400, seed=0)
     tracemalloc.start()
     try:
-        run = gim.run("gim:m=1,rho=0.2", world, 120, seed=0)
+        run = gim.run("gim:m=1,rho=0.2", world, 400, seed=0)
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()

@@ -58,10 +58,8 @@ LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 # What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
 FOR_TYPES_ALONE = {
     ("gim.agent", "gim.inference.belief"),
-    ("gim.experiments.logs.from_log", "gim.experiments.trial"),
     ("gim.experiments.result", "gim.experiments.trial"),
     ("gim.experiments.running", "gim.experiments.trial"),
-    ("gim.experiments.subject", "gim.experiments.trial"),
     ("gim.gymnasium_env", "gim.mdp"),
     ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),
@@ -114,8 +112,7 @@ def test_only_the_compiler_s_rooms_import_numba():
     users = [
         path for path in FILES if re.search(r"^\s*(import|from) numba", path.read_text(), re.M)
     ]
-    rooms = {"compile_cache.py", "frames.py", "inner.py", "jit.py"}
-    assert {path.name for path in users} == rooms
+    assert {path.name for path in users} == {"compile_cache.py", "frames.py", "inner.py", "jit.py"}
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
