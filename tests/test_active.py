@@ -45,6 +45,16 @@ def test_tables_up_to_the_limit_are_taken(monkeypatch):
         Active().start(*given, np.random.default_rng(0))
 
 
+def test_what_is_said_of_pairs_that_it_is_worth_nothing_for_does_not_count():
+    rng = np.random.default_rng(3)
+    n, n0 = rng.integers(0, 5, (4, 3)), rng.integers(1, 9, (4, 3)).astype(float)
+    q, other = rng.dirichlet(np.ones(4), (2, 4, 3))
+    n0[1, 2] = n0[3, 0] = 0.0
+    other[n0 > 0] = q[n0 > 0]
+    found = [gains(n, each, n0, np.full((4, 3), 2.0)) for each in (q, other)]
+    assert np.array_equal(*found)
+
+
 def test_gains_add_what_is_told_of_the_action_and_of_the_state():
     rng = np.random.default_rng(1)
     S, A = 5, 4

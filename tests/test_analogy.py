@@ -29,17 +29,6 @@ def test_related_dynamics_are_inferred_better_than_by_the_marginal():
     assert prior.doubt.max() < 0.1
 
 
-def test_an_action_hardly_tried_is_doubted_whatever_others_do():
-    mdp = gim.make("shared_factors", S=30, A=20, J=2, seed=5)
-    counts, N, _ = sampled(mdp, 5)
-    N[1:, 3], counts.n[1:, 3] = 0, 0
-    counts.next[:] = N.ravel()
-    prior = Analogy()(counts, frame_of(mdp), np.random.default_rng(0))
-    assert counts.n[0, 3] > 0
-    assert (prior.doubt[:, 3] >= 0.25).all()  # half an exception in one pair
-    assert np.delete(prior.doubt, 3, axis=1).max() < 0.1
-
-
 def test_unrelated_dynamics_get_little_weight():
     rng = np.random.default_rng(4)
     P = rng.dirichlet(np.full(12, 0.1), (12, 8))

@@ -244,13 +244,17 @@ def test_report_of_any_other_study(tmp_path):
 def test_a_study_shows_its_description_the_optimum_and_the_best_agent_first(tmp_path):
     study = tmp_path / "rivers.toml"
     study.write_text(
-        'title = "Rivers"\ndescription = "Who swims & far"\nepisodes = 40\nruns = 2\n'
+        'title = "Rivers"\ndescription = "Who swims & far?"\nepisodes = 40\nruns = 2\n'
         'tasks = ["synthetic"]\nagents = ["random", "optimal"]\n'
     )
     assert main(["run", str(study), "--engine", "serial", "--out", str(tmp_path / "mine")]) == 0
     made = study_findings(Store(tmp_path / "mine").results(), "gim", tmp_path / "mine")
     assert made.title == "Rivers"
-    assert made.remarks == ["Who swims & far"]
+    assert made.remarks == ["Who swims & far?"]
+    html = page(made)
+    assert "<strong>Who swims &amp; far?</strong>" in html  # and no full stop behind it
+    assert 'class="artefact alone"' in html  # nothing stands beside the figures
+    assert "<aside" not in html
     (artefact,) = made.artefacts
     assert [row[0] for row in artefact.tables[0].rows] == ["optimal", "random"]
     returns, regret = artefact.figures[0].panels

@@ -141,6 +141,14 @@ def test_what_chances_depend_on_is_named():
     assert "chances depend on" in str(told[0])
 
 
+def test_what_has_no_name_is_called_what_it_is():
+    names = Names(("row",), ("north",), ("order",), values=(("low", "high"),))
+    assert (names.amount(0), names.amount(1)) == ("order", "action")
+    assert (names.variable(0), names.variable(1)) == ("row", "state")
+    assert (names.action(0), names.action(1)) == ("north", 1)
+    assert (names.value(0, 1), names.value(0, 2), names.value(1, 0)) == ("high", "2", "0")
+
+
 def test_labels_of_states_are_used():
     world = grid(6, 6, slip=0.0)
     odd = world.index[2, 2]

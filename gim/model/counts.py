@@ -298,7 +298,8 @@ def nonzeros(N: Any, n: Any) -> tuple[Any, Any, NDArray[np.int64]]:
     row, columns = np.nonzero(rows)
     size = np.zeros(n.size + 1, np.int64)
     size[met + 1] = np.bincount(row, minlength=met.size)
-    return rows[row, columns].astype(np.float64), columns, np.cumsum(size)
+    values = rows[row, columns].astype(np.float64)
+    return values, np.ascontiguousarray(columns), np.cumsum(size)
 
 
 def empirical(counts: Counts) -> tuple[Any, NDArray[np.float64]]:

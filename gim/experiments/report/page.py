@@ -20,6 +20,7 @@ from gim.experiments.scale import SCALES
 from gim.experiments.settings import setting_title
 
 POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:"
+ENDS = (".", "?", "!")  # of a sentence
 SENTENCE = 60  # letters from which on a cell is text to read
 PARTS = {True: "yes", False: "no", None: "untold"}
 
@@ -66,7 +67,10 @@ def _head(findings: Findings) -> str:
     made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
     command = f"<code>{escape(findings.command)}</code>"
     took = f" in {_spell(findings.seconds)}" if findings.seconds else ""
-    remarks = "".join(f"<p><strong>{escape(each)}.</strong></p>\n" for each in findings.remarks)
+    remarks = "".join(
+        f"<p><strong>{escape(each)}{'' if each.endswith(ENDS) else '.'}</strong></p>\n"
+        for each in findings.remarks
+    )
     ledger = '<a href="#ledger">Ledger</a>' if findings.entries else ""
     return f"""<header>
 <h1>{escape(findings.title)}</h1>
@@ -164,10 +168,12 @@ def _artefact(artefact: Artefact, findings: Findings, given: dict[str, Look]) ->
     heading = f"<h3>{escape(artefact.heading)}</h3>"
     says = f"{heading}<p>{_marked(artefact.statement)}</p>" if artefact.statement else ""
     chosen = f"<h3>Our choices</h3><ul>{notes}</ul>" if notes else ""
+    beside = f"{says}{chosen}{_provenance(findings.made.get(artefact.key), findings)}"
+    aside = f'<aside class="says">{beside}</aside>' if beside else ""
     return f"""<section id="{escape(artefact.key)}">
 <h2>{escape(artefact.title)}</h2>
-<div class="artefact">
-<aside class="says">{says}{chosen}{_provenance(findings.made.get(artefact.key), findings)}</aside>
+<div class="{"artefact" if beside else "artefact alone"}">
+{aside}
 <div>{pictures}{figures}{tables}</div>
 </div>
 </section>"""

@@ -24,7 +24,11 @@ from gim.files import replacing
 STUDY = "study.toml"
 SCALED = "Runs on drawn instances are scaled to the mean optimum of the instances."
 Groups = list[tuple[Any, Results]]
-COLUMNS = {"score": "score", "mean_return": "mean return", "final_score": "last policy"}
+COLUMNS = {
+    "score": "score",
+    "mean_return": "mean return",
+    "final_score": "score of the last policy",
+}
 
 
 def keep_study(path: Path, folder: Path) -> None:
@@ -83,8 +87,10 @@ def _world(place: int, world: str, results: Results) -> Artefact:
     title = f"{world}, {episodes:,} episodes"
     notes = [note for agent, part in groups for note in _certificate(agent, part)]
     key = f"world{place}"
-    figures = [Figure(key, title, _panels(world, results, groups), SCALED)]
-    return Artefact(key, title, "", figures, [table], notes)
+    best = results.column("optimal_return")
+    caption = SCALED if np.all(best > 0) and np.ptp(best) > 0 else ""
+    figures = [Figure(key, "Returns and regret", _panels(world, results, groups), caption)]
+    return Artefact(key, title, " ".join(notes), figures, [table], heading="Certificates")
 
 
 def _rank(results: Results) -> float:

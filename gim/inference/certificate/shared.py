@@ -12,6 +12,11 @@ none, or it is normal:
 
 Who errs alike, share and size are inferred from all groups at once, as a distribution over a grid,
 and u is drawn given X. Where predictions are right in every group, next to nothing is added.
+
+One error does not show in X: a rule says what an action does from the visits of that action, and
+each of them is judged by the others. If all of them together were unlucky, no residual tells. So
+the error of a mean of as many visits as the action has had is drawn besides, the same for all its
+pairs: with few visits of an action in all, bounds on its pairs are wide.
 """
 
 from __future__ import annotations
@@ -39,6 +44,7 @@ class Shared(NamedTuple):
     which: Ints  # [models] by which grouping
     groups: list[Ints]  # of each grouping: [S*A, M] the group of every pair
     u: list[Floats]  # of each grouping: [models, G, M]
+    own: Floats = np.zeros((1, 1, 1))  # [models, A, M] what all visits of an action leave open
 
     def of(self, pairs: Ints) -> Floats:
         """Those of these pairs [B], [models, B, M]."""
@@ -47,7 +53,7 @@ class Shared(NamedTuple):
         for k, (group, u) in enumerate(zip(self.groups, self.u, strict=True)):
             mine = self.which == k
             found[mine] = u[mine][:, group[pairs], steps]
-        return found
+        return np.asarray(found + self.own[:, pairs % self.own.shape[1]])
 
 
 def groupings(judges: Judges, visits: Ints, told: sparse.csr_array, F: Floats) -> list[Ints]:
@@ -96,7 +102,8 @@ def shared_along(
         total, X, v = (summed(group, judges.pairs, weight[:, None] * part) for part in parts)
         means.append(_means(total, X, v))
     found = drawn(groups, means, models, rng)
-    return found._replace(u=[u * unit for u in found.u])
+    own = np.sqrt(by_action(judges, spread)) * rng.standard_normal((models, judges.A, 1))
+    return found._replace(u=[u * unit for u in found.u], own=own)
 
 
 def shared_distance(
@@ -119,7 +126,18 @@ def shared_distance(
         v = (1.0 - 2.0 / math.pi) * np.asarray(chance.sum(axis=1)).ravel()
         means.append(_means(*(part[:, None] for part in (total, far - usual, v))))
     found = drawn(groups, means, models, rng)
-    return found._replace(u=[np.maximum(u, 0.0) for u in found.u])
+    roots = np.asarray((q - q.multiply(q)).sqrt().sum(axis=1)).ravel()
+    own = np.sqrt(2.0 / math.pi * by_action(judges, roots[:, None] ** 2))
+    return found._replace(u=[np.maximum(u, 0.0) for u in found.u], own=own[None])
+
+
+def by_action(judges: Judges, variance: Floats) -> Floats:
+    """The variance [A, M] of the mean of all visits of an action; of single ones: [K, M]."""
+    n = np.bincount(judges.actions, judges.n, judges.A)[:, None]
+    total = np.stack(
+        [np.bincount(judges.actions, judges.n * each, judges.A) for each in variance.T], axis=1
+    )
+    return np.asarray(total / np.maximum(n, 1.0) ** 2)
 
 
 def _means(total: Floats, X: Floats, v: Floats) -> tuple[Floats, Floats]:

@@ -241,8 +241,9 @@ def em(
     share, held = np.empty(start.shape), np.zeros((last.size, weight.size))
     n, mass, scale = np.empty(sizes[0]), np.empty(sizes[1]), np.empty(kappa.size)
     for f in range(out.size):
-        n[:] = 0.0
         total, before = 0.0, -np.inf
+        for c in range(n.size):
+            n[c] = 0.0
         for p in range(fold.size):
             if fold[p] != out[f]:
                 total += visits[p]
