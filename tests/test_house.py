@@ -58,8 +58,10 @@ LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 # What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
 FOR_TYPES_ALONE = {
     ("gim.agent", "gim.inference.belief"),
+    ("gim.experiments.logs.from_log", "gim.experiments.trial"),
     ("gim.experiments.result", "gim.experiments.trial"),
     ("gim.experiments.running", "gim.experiments.trial"),
+    ("gim.experiments.subject", "gim.experiments.trial"),
     ("gim.gymnasium_env", "gim.mdp"),
     ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),
