@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 
 import gim
-from gim.inference.analogy import Analogy
+from gim.inference.analogy import Analogy, hardly_tried
 from gim.inference.candidates import Data, suited
 from gim.inference.candidates.base import FAMILIES
 from gim.inference.evidence import evidence
@@ -63,3 +65,11 @@ def test_a_family_is_just_those_candidates():
     assert names["means"] == means
     assert names["matrices"] == means | {"matrices", "matrices:rank=2"}
     assert names["all"] > names["matrices"]
+
+
+def test_actions_that_were_hardly_tried_are_doubted():
+    data = SimpleNamespace(A=3, facts=None)
+    split = SimpleNamespace(data=data, pairs=np.array([0, 3, 6, 1]))
+    assert hardly_tried(split).tolist() == [0.5 / 16, 0.5 / 4, 0.5]
+    data.facts = SimpleNamespace(action_variables=gim.Variables([[0], [1], [2]], ordinal=True))
+    assert hardly_tried(split).tolist() == [0.0, 0.0, 0.0]  # amounts: others tell what they do

@@ -86,9 +86,10 @@ def contexts(data: Explained, found: Found) -> Found:
         singles = _leading({more: tried[more] for more in singles}, FINALISTS)
         finalists = sorted({*singles, *_leading(tried, FINALISTS)})
         offers = [extended(data, found, more) for more in finalists]
+        z = np.sqrt(Z**2 + 2 * np.log(len(tried)))  # the best of many is better by luck alone
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
-            better = offer.beats(found) and (best is found or offer.beats(best, 0.0))
+            better = offer.beats(found, z) and (best is found or offer.beats(best, 0.0))
             best = offer if better else best
         if len(found.form.chain) == 1 and not data.move.shifts:
             # That actions differ needs no proof, unless what they add is told already.
