@@ -26,6 +26,7 @@ from gim.envs import tasks
 from gim.limits import INT
 from gim.loading import load
 from gim.mdp import TabularMDP
+from gim.policy.policy import is_text
 from gim.registry import Spec, parse, write
 
 World = Built | str | Path  # what stands for a world: see `world_of`
@@ -92,7 +93,7 @@ def _from_text(text: str, horizon: int | None) -> Built:
     if Path(spec.name).is_file():
         if spec.args:
             raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
-        if spec.name.endswith(LOGS):
+        if spec.name.endswith(LOGS) and not is_text(spec.name):
             raise ValueError(
                 f"{spec.name} is a log, not a world: gim.learn(gim.from_log(...)) or, in a shell, "
                 f"gim learn {spec.name} --state ... --out FOLDER learns from it"

@@ -18,6 +18,11 @@ from tests.naive_gim import HERE, NOWHERE, Literal, Planned, Published
 from tests.random_mdps import random_mdp
 
 
+def ours(walk: str) -> bool:
+    """Whether a walk is of gim itself: benchmarks add some that only they can start."""
+    return explorations.owns(explorations[walk])
+
+
 class Recorder(gymnasium.Wrapper):
     """Keeps the actions taken."""
 
@@ -164,7 +169,7 @@ def test_terminal_pairs_are_known():
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")
-@pytest.mark.parametrize("walk", explorations.names())
+@pytest.mark.parametrize("walk", [name for name in explorations.names() if ours(name)])
 def test_every_walk_ends_exploration(walk):
     mdp = gim.make("synthetic", S=8, A=4, seed=5)
     run = gim.run(gim.GIM(m=5, rho=0.8, exploration=walk), mdp, episodes=2000)

@@ -158,6 +158,7 @@ def test_small_worlds_know_no_pause(agent):
     assert gim.run(agent, world, 20, seed=1).finished
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 def test_what_cannot_be_completed_is_refused_before_exploring(monkeypatch):
     """Three copies would not do: counted, as data, completed, as distributions.
 

@@ -130,7 +130,7 @@ def test_what_nobody_did_cannot_be_told():
     assert learned.policy("x") == "left"
     assert np.isnan(found["importance sampling"].estimate)
     assert np.isfinite(found["doubly robust"].estimate)
-    assert "model fills in" in learned.agreement
+    assert "there it is the model's word" in learned.agreement
 
 
 def test_disagreement_is_said():

@@ -183,8 +183,8 @@ def test_one_run_shows_no_interval(capsys):
     words = ["compare", "riverswim", "--agents", "optimal,random", "--runs", "1"]
     assert main([*words, "--episodes", "20", "--engine", "serial"]) == 0
     out, _ = capsys.readouterr()
-    assert "1 run\n" in out
-    assert "(" not in out
+    assert "1 run (score 1 is the optimum" in out
+    assert "±" not in out
     assert "one run does not tell optimal from random: make more" in out
 
 

@@ -21,6 +21,11 @@ from gim.testing import check_agent
 SHARED = {"S": 20, "A": 12, "J": 2, "K": 5}
 
 
+def ours(walk: str) -> bool:
+    """Whether a walk is of gim itself: benchmarks add some that only they can start."""
+    return explorations.owns(explorations[walk])
+
+
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize(
     "agent",
@@ -36,7 +41,7 @@ def test_same_bits_compiled_plain_stepwise_and_resumed(agent):
     check_agent(agent)
 
 
-@pytest.mark.parametrize("walk", explorations.names())
+@pytest.mark.parametrize("walk", [name for name in explorations.names() if ours(name)])
 def test_a_budget_ends_exploration_at_the_step_asked_for(walk):
     world = gim.make("gridworld")
     with warnings.catch_warnings():

@@ -201,7 +201,7 @@ WORLDS = {
 @pytest.mark.parametrize("world", WORLDS)
 @pytest.mark.parametrize("walk", ["planned", "planned(gamma=0.8,detour=0)"])
 def test_ways_are_nearly_the_best_at_all_times(world, walk):
-    """Worth within 6 % of the fixed point, 1.2 steps; no way loses more than 5 %, one step."""
+    """Worth within two steps of the fixed point; no way loses more than half of one."""
     mdp = WORLDS[world]
     walk = explorations.make(walk)
     run = explored(walk, mdp, 1, m=5, rho=0.8)
@@ -214,10 +214,10 @@ def test_ways_are_nearly_the_best_at_all_times(world, walk):
         assert np.array_equal(ways.worth > 0, worth > 0)
         assert np.array_equal(ways.way == NONE, worth == 0)
         some = closed & (worth > 0)
-        assert ways.worth[some] == pytest.approx(worth[some], rel=1.2 * step)
+        assert ways.worth[some] == pytest.approx(worth[some], rel=2 * step)
         for s in np.flatnonzero(some):
             taken = ways.own[s] if ways.way[s] == HERE else q[s, ways.way[s]]
-            assert taken >= (1 - step) * worth[s]
+            assert taken >= (1 - 0.5 * step) * worth[s]
         assert (ways.before == -1).all()  # all is told
         assert ways.waiting[0] == 0
     assert one > 5
@@ -278,7 +278,7 @@ def test_a_step_looks_at_as_many_transitions_in_a_world_of_any_size():
     for side in (5, 15, 80):
         mdp = grid(side)
         run = explored("planned", mdp, int(0.8 * 10 * 4 * mdp.S), m=10, rho=0.8)
-        assert run.memory.known.rho_known.sum() > 0.2 * mdp.S
+        assert run.memory.known.rho_known.sum() >= 0.2 * mdp.S
         work[side] = run.memory.walk.ways.work[0] / run.steps
     assert work[80] < 1.5 * max(work[5], work[15])
     assert work[80] < 10
