@@ -277,11 +277,25 @@ def test_taxi_with_rewards_known_is_solved_in_a_few_hundred_steps():
 
 def test_the_range_says_what_is_still_missing():
     counts = new_counts(2, 2)
-    assert missing(counts, (-1.0, 3.0)) == 4.0  # nothing met
+    told = SimpleNamespace(given=False)
+    belief = SimpleNamespace(counts=counts, terminal=np.zeros(2, bool), rewards=told)
+    assert missing(belief, (-1.0, 3.0)) == 4.0  # nothing met
     counts.n[0], counts.R[0] = (2, 4), (0.0, 2.0)  # pay 0 and .5: the middle is 1
-    assert missing(counts, (-1.0, 3.0)) == 1.0
+    assert missing(belief, (-1.0, 3.0)) == 1.0
     counts.n[1, 0], counts.R[1, 0] = 1, 1.5
-    assert missing(counts, (-1.0, 3.0)) == 0.0
+    assert missing(belief, (-1.0, 3.0)) == 0.0
+
+
+def test_where_every_step_costs_an_end_is_missing():
+    belief = SimpleNamespace(
+        counts=new_counts(2, 2), terminal=np.zeros(2, bool), rewards=SimpleNamespace(given=True)
+    )
+    assert missing(belief, (-6.0, -1.0)) == 1.0
+    belief.terminal[1] = True
+    assert missing(belief, (-6.0, -1.0)) == 0.0
+    belief.rewards.given = False
+    belief.counts.n[0, 0], belief.counts.R[0, 0] = 3, -3.0
+    assert missing(belief, (-6.0, -1.0)) == 0.0
 
 
 @pytest.mark.parametrize("small", [0.02, 0.3])

@@ -44,6 +44,7 @@ The range of the rewards says that more is hidden, as long as the best pair met 
 of it. One of the pairs never met then pays the rest, for an episode of H steps, and there may be as
 many episodes to come as there have been: (low + high - 2 best) H episodes, times the share that the
 pair has in all that might be hidden. Without this, small rewards near the start end the search.
+Where every step costs, what is hidden is an end of the episode, as long as none was met.
 """
 
 from __future__ import annotations
@@ -214,9 +215,16 @@ def unknowns(belief: Belief) -> NDArray[np.bool_]:
     return np.asarray(unmet & (error > OPEN))
 
 
-def missing(counts: Counts, rewards: tuple[float, float]) -> float:
-    """How much more must be hidden: twice what the best pair met lacks to half of the range."""
-    met = counts.n > 0
+def missing(belief: Belief, rewards: tuple[float, float]) -> float:
+    """How much more must be hidden: twice what the best pair met lacks to half of the range.
+
+    Where every step costs that is an end of the episode, until one was met.
+    """
+    counts, met = belief.counts, belief.counts.n > 0
+    if rewards[1] < 0.0 and not belief.terminal.any():
+        return -rewards[1]
+    if belief.rewards.given:
+        return 0.0
     best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
     return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
 
@@ -294,7 +302,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         hidden = (hidden * inferred).ravel()
         share = hidden / max(float(hidden.sum()), 1e-300)
         steps = mind.task.H * (mind.episode + 1)
-        lacking = 0.0 if memory.belief.rewards.given else missing(counts, rewards)
+        lacking = missing(memory.belief, rewards)
         grown = (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
         test = (rewards[1] - rewards[0]) * grown * hidden + lacking * steps * share
         return test, grown * (inferred * prior.doubt).ravel()
