@@ -8,6 +8,7 @@ import textwrap
 import time
 
 import numpy as np
+import pytest
 
 from gim import jit
 from gim.inner import Library
@@ -157,17 +158,23 @@ def add_up(values):
 """
 
 
-def test_what_seldom_has_work_is_compiled_when_it_has(tmp_path, monkeypatch):
+@pytest.fixture
+def made(tmp_path, monkeypatch):
+    """Makes `add_up` as a new process would; ten steps are much."""
     monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(jit, "MUCH", 10)
     path = tmp_path / "mine.py"
     path.write_text(ADD_UP)
 
-    def made():
+    def make():
         space = {"__name__": "mine", "__file__": str(path)}
         exec(compile(ADD_UP, str(path), "exec"), space)
         return space["add_up"]
 
+    return make
+
+
+def test_what_seldom_has_work_is_compiled_when_it_has(made):
     add_up, values = made(), np.array([3.0, 7.0, 0.0, 11.0])
     plainly = [add_up(values[:2]), add_up(values)]  # 2 and 4 steps, and no warning of 1/0
     assert not add_up.signatures
@@ -178,17 +185,7 @@ def test_what_seldom_has_work_is_compiled_when_it_has(tmp_path, monkeypatch):
     assert sum(again.stats.cache_hits.values()) == 1, "machine code on disk was not used"
 
 
-def test_what_earlier_processes_have_done_counts(tmp_path, monkeypatch):
-    monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
-    monkeypatch.setattr(jit, "MUCH", 10)
-    path = tmp_path / "mine.py"
-    path.write_text(ADD_UP)
-
-    def made():
-        space = {"__name__": "mine", "__file__": str(path)}
-        exec(compile(ADD_UP, str(path), "exec"), space)
-        return space["add_up"]
-
+def test_what_earlier_processes_have_done_counts(made):
     values = np.array([3.0, 7.0, 11.0])
     for steps in (3, 6, 9):
         add_up = made()

@@ -36,7 +36,7 @@ from gim.model.counts import (
 )
 from gim.model.known_rewards import KnownRewards, payments
 
-LARGE = 1 << 20
+LARGE = 1 << 20  # numbers of a table of counts, from which it is added to as sparse rows
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
