@@ -57,7 +57,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind
-from gim.agents.backups import sums_csr, sums_dense
+from gim.agents.backups import count_entries, most_of, sums_csr, sums_dense
 from gim.agents.episodic import Episodic, Memory, pause
 from gim.inference.base import inferences
 from gim.inference.belief import Belief
@@ -87,15 +87,6 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
         if memory.q[h, s, a] > most and (now[s, a] > 1.0 or n[s, a] == 0):
             best, most = a, memory.q[h, s, a]
     return best
-
-
-@hot
-def most_of(v: Any) -> float:
-    """The largest of the values [S]."""
-    most = v[0]
-    for s in range(v.size):
-        most = max(most, v[s])
-    return most
 
 
 sums = sums_dense  # the template is bound to one or the other
@@ -179,11 +170,6 @@ def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
     parts = tuple(np.empty((7, S * A)))
     return parts[:4], parts[4:], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
-
-
-def count_entries(rows: Any) -> int:
-    """Numbers that a sweep goes through: all of a dense table, those stored of CSR parts."""
-    return int(rows[0].size if isinstance(rows, tuple) else rows.size)
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:

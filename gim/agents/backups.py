@@ -1,4 +1,4 @@
-"""Sums over next states for a backup with bonuses and tests: one pass over N for all of them.
+"""What a backup with bonuses and tests goes through: one pass over N for all sums.
 
 With an inferred prior N is dense and larger than any cache, so a plan takes as long as reading it
 does, once for each step to go.
@@ -52,3 +52,17 @@ def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later
             if tests:
                 y += data[j] * v0[t]
         mean[i], square[i], later[i] = x, x2, y
+
+
+@hot
+def most_of(v: Any) -> float:
+    """The largest of the values [S]."""
+    most = v[0]
+    for s in range(v.size):
+        most = max(most, v[s])
+    return most
+
+
+def count_entries(rows: Any) -> int:
+    """Numbers that a sweep goes through: all of a dense table, those stored of CSR parts."""
+    return int(rows[0].size if isinstance(rows, tuple) else rows.size)
