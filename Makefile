@@ -12,8 +12,8 @@ export OPENBLAS_NUM_THREADS := 1
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
-	@echo "The first time about 100 seconds, most of it to compile; then a page: results/demo/report.html"
-	$(BIN)/gim reproduce demo --scale paper --out results/demo
+	@echo "The first time a minute or two, most of it to compile; then a page: results/demo/report.html"
+	@$(BIN)/gim reproduce demo --scale paper --out results/demo
 
 # The site: build/docs/html. Every example is run, every warning is an error.
 docs: $(VENV)/.docs
@@ -52,13 +52,15 @@ audit: $(VENV)/.ready
 	$(BIN)/python -m tools.audit
 
 $(VENV)/.ready: pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable ".[dev]"
-	touch $@
+	@echo "Installing gim and its tools into $(VENV): about a minute, only the first time."
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --editable ".[dev]"
+	@touch $@
 
 $(VENV)/.docs: $(VENV)/.ready
-	$(BIN)/python -m pip install --quiet --editable ".[docs]"
-	touch $@
+	@echo "Installing what makes the pages."
+	@$(BIN)/python -m pip install --quiet --editable ".[docs]"
+	@touch $@
 
 clean:
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

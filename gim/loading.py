@@ -23,6 +23,8 @@ KINDS = {
     "run": ("gim.run", "unpack_run"),
 }
 
+TEXTS = (".csv", ".json")  # of policies that people can read
+
 Loaded = TabularMDP | LearnedModel | Policy | Run
 
 
@@ -53,10 +55,13 @@ def load(path: str | Path, kind: str | None = None, limit: int = files.LIMIT) ->
         ...     load(f"{folder}/river.npz", "mdp")
         <TabularMDP riverswim: S=6 A=2 H=20 dense>
     """
-    if is_text(path):
+    plain = Path(path).suffix in TEXTS and Path(path).is_file()
+    if is_text(path) or (plain and kind == "policy"):
         if kind not in (None, "policy"):
             raise ValueError(f"{path} holds a 'policy', not a {kind!r}: gim.load reads any kind")
         return read_text(path, limit)
+    if plain:
+        raise ValueError(f"{path} is no policy: a log is read by gim.from_log({str(path)!r}, ...)")
     saved = files.load(path, kind, limit)
     if saved.kind not in KINDS:
         hint = did_you_mean(saved.kind, KINDS)

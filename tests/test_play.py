@@ -161,5 +161,11 @@ def test_a_policy_of_another_world_is_said_to_be_one(tmp_path, capsys):
 def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.csv").write_text("s,a,r,s2\n0,0,1,0\n")
-    assert main(["train", "orders.csv"]) == 2
-    assert "orders.csv is a log, not a world" in capsys.readouterr().err
+    (tmp_path / "steps.csv").write_text("state,action,reward,next\n0,0,1,0\n")
+    for name in ("orders.csv", "steps.csv"):  # the second begins as the file of a policy does
+        assert main(["train", name]) == 2
+        assert f"{name} is a log, not a world" in capsys.readouterr().err
+        assert main(["play", name, "riverswim"]) == 2
+        assert f"{name} is no policy: the head is not that of a policy" in capsys.readouterr().err
+        with pytest.raises(ValueError, match=f"{name} is no policy: a log is read by gim.from_log"):
+            gim.load(name)

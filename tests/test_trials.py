@@ -433,3 +433,18 @@ def test_different_agents_are_compiled_at_the_same_time_and_each_by_one_worker()
     assert trials[pool.take("riverswim")].id == "riverswim/rmax/3/0"
     pool.end()
     assert pool.take(None) is None  # and nobody waits for ever
+
+
+def test_new_agents_are_begun_first_and_those_still_in_their_first_trial_go_on_last():
+    """The longest to compile is not left to the end, nor compiled twice if there is other work."""
+    trials = [Trial("riverswim", "random", 3, seed) for seed in range(3)]
+    trials += [Trial("riverswim", "gim", 3, seed) for seed in range(2)]
+    pool = Pool(trials)
+    first = pool.take(None)
+    pool._now_compiled(first)
+    second = pool.take("riverswim")
+    assert [trials[i].agent for i in (first, second)] == ["random", "gim"]
+    pool._now_compiled(second)
+    pool.warm.add(pool.kinds[first][0])
+    left = [trials[pool.take("riverswim")].agent for _ in range(3)]
+    assert left == ["random", "random", "gim"]

@@ -116,10 +116,12 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
         with mind.timed("completing"):
             done = complete(counts, known, self.completion, self.reward_data, self.rows, mind.rng)
         if done.blind.any():
-            never = np.count_nonzero(done.blind & ~counts.n.any(axis=1))
+            blind = int(done.blind.sum())
+            tried = np.count_nonzero(done.blind & counts.n.any(axis=1))
             mind.note(
-                f"{done.blind.sum()} states never had a known action, {never} were never left: "
-                "completion says nothing of them, their dynamics are what was counted or a mean"
+                f"{blind} {'state' if blind == 1 else 'states'} never had a known action, {tried} of "
+                f"{blind} a tried one: completion says nothing there, and what was counted or a "
+                "mean stands for it; more episodes, or a smaller m, would help"
             )
         if done.doubtful:
             mind.note(

@@ -10,6 +10,8 @@ from gim.experiments import statistics
 from gim.experiments.results import Results
 from gim.terminal import table
 
+EXPLORED, NONE = 5, "–"  # a column, and what it holds where there is nothing to tell
+
 
 def comparison_table(
     agents: Sequence[str], parts: Sequence[Results], width: int | None = None
@@ -23,7 +25,8 @@ def comparison_table(
 
     Score is the mean return over the optimum, `vs best` the mean paired difference to the best
     agent, with 95 % intervals; `effect` is that difference in standard deviations. Without an exact
-    optimum the returns themselves are compared.
+    optimum the returns themselves are compared. `explored after` are the episodes until an agent
+    that explores first had done so; a dash where it explores as it goes, or had not by the end.
     """
     measure = measure_of(parts)
     best = best_of(parts)
@@ -31,7 +34,11 @@ def comparison_table(
     rows = [[agents[i], *_cells(parts[i], parts[best], measure, i == best)] for i in order]
     vs = f"vs {agents[best]}"
     head = ["agent", measure.replace("_", " "), "95 % interval", vs, "effect"]
-    return table(rows, [*head, "explored after", "plans", "time"], align="<>>>>>>>", width=width)
+    head += ["explored after", "plans", "time"]
+    if all(row[EXPLORED] == NONE for row in rows):
+        for row in (head, *rows):
+            del row[EXPLORED]
+    return table(rows, head, align="<".ljust(len(head), ">"), width=width)
 
 
 def scale(results: Results) -> str:
@@ -97,7 +104,7 @@ def _cells(part: Results, best: Results, measure: str, is_best: bool) -> list[st
         f"{estimate.low:.3f}..{estimate.high:.3f}" if several else "",
         versus,
         effect,
-        str(length),
+        str(length) if length.finished else NONE,
         f"{part.column('plans').mean():,.4g}",
         _time(float(part.column("seconds_total").mean())),
     ]

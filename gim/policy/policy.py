@@ -22,6 +22,8 @@ SUM_TOLERANCE = 1e-8  # as planners have it
 
 SHOWN = 40  # lines of a policy in a notebook
 MOST_CHANGES = 6  # of a state that a table shows
+CSV_HEADS = (b"state,", b'"state"')  # how the first line of a policy begins, and of many a log
+HEAD = 1 << 20  # bytes of the first line that are looked at: it may list thousands of actions
 
 
 class Policy:
@@ -185,13 +187,13 @@ class Policy:
 
 
 def is_text(path: str | Path) -> bool:
-    """Whether a file looks like a policy written as CSV or JSON."""
+    """Whether a file looks like a policy written as CSV or JSON, and not like a log of steps."""
     path = Path(path)
     if not path.is_file():
         return False
     with path.open("rb") as file:
-        begin = file.read(64).removeprefix(codecs.BOM_UTF8).lstrip()
-    return begin.startswith((b"{", b"state,", b'"state"'))
+        begin = file.readline(HEAD).removeprefix(codecs.BOM_UTF8).lstrip()
+    return begin.startswith(b"{") or (begin.startswith(CSV_HEADS) and b"action of " in begin)
 
 
 def read_text(path: str | Path, limit: int = files.LIMIT) -> Policy:

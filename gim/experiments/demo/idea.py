@@ -48,4 +48,6 @@ class DemoIdea(Demo):
                 policy_on_grid(run.mdp, actions, visits),
             ),
         ]
-        return self.artefact(pictures=[Picture("demo-idea", "One grid, five episodes", drawn)])
+        return self.artefact(
+            pictures=[Picture("demo-idea", f"One grid, {GRID.few} episodes", drawn)]
+        )

@@ -1,9 +1,10 @@
 """Trials on the processors of this machine: the default engine.
 
 Each kind of agent is compiled by the first worker that meets it, different kinds at the same time;
-the others find its loops in the cache. Workers are plain processes that speak JSON (`worker.py`):
-nothing is pickled or forked, scripts need no guard but for agents of their own, and Ctrl-C reaches
-this process alone, which ends them.
+the others find its loops in the cache. Every kind is begun before a second trial of any: what takes
+longest to compile would otherwise come last, with nothing left to do beside it. Workers are plain
+processes that speak JSON (`worker.py`): nothing is pickled or forked, scripts need no guard but for
+agents of their own, and Ctrl-C reaches this process alone, which ends them.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import queue
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
@@ -64,6 +66,8 @@ class Pool:
         self.kinds = [kind_of(trial) for trial in trials]
         self.compiled: set[Any] = set()  # kinds of trials
         self.compiling: set[Any] = set()  # kinds of agents; two workers would do the same work
+        self.new = {kind[0] for kind in self.kinds}  # kinds of agents of which no trial was taken
+        self.warm: set[Any] = set()  # and those of which one has ended: all they need is compiled
         self.change = threading.Condition()
         self.answers: queue.SimpleQueue[tuple[int, Result | Exception]] = queue.SimpleQueue()
         self.greeting = user_code(trials)
@@ -82,26 +86,40 @@ class Pool:
     def take(self, task: str | None) -> int | None:
         """The next trial for a worker that has built this task: another one of it, if there is.
 
-        A trial whose agent is being compiled for the first time elsewhere has to wait.
+        An agent that is new comes first, one whose first trial still runs elsewhere last: it may
+        compile more on its way. While it compiles its loop, its trials have to wait.
         """
         with self.change:
             while self.left and not self.ended.is_set():
                 tasks = sorted(self.left, key=lambda each: (each != task, -len(self.left[each])))
-                for each in tasks:
-                    for i in self.left[each]:
-                        if self.kinds[i] in self.compiled:
-                            return self._taken(i)
-                        if self.kinds[i][0] not in self.compiling:
-                            self.compiling.add(self.kinds[i][0])
-                            return self._taken(i)
+                ready = (i for each in tasks for i in self.left[each] if self._is_ready(i))
+                if (i := self._first(ready)) is not None:
+                    return self._taken(i)
                 self.change.wait()
             return None
+
+    def _is_ready(self, i: int) -> bool:
+        return self.kinds[i] in self.compiled or self.kinds[i][0] not in self.compiling
+
+    def _first(self, ready: Iterator[int]) -> int | None:
+        """One of a new agent, else one of a warm agent (found at once), else any."""
+        found = None
+        for i in ready:
+            agent = self.kinds[i][0]
+            if agent in self.new or (agent in self.warm and not self.new):
+                return i
+            if found is None or (agent in self.warm and self.kinds[found][0] not in self.warm):
+                found = i
+        return found
 
     def _taken(self, i: int) -> int:
         group = self.left[self.trials[i].task]
         group.remove(i)
         if not group:
             del self.left[self.trials[i].task]
+        self.new.discard(self.kinds[i][0])
+        if self.kinds[i] not in self.compiled:
+            self.compiling.add(self.kinds[i][0])
         return i
 
     def attend(self, i: int, worker: Worker | None) -> Worker | None:
@@ -117,6 +135,7 @@ class Pool:
                         raise TrialFailed(told["error"])
                     self._now_compiled(i)
                 self.answers.put((i, result_of(worker.ask(self.trials[i]))))
+                self.warm.add(self.kinds[i][0])
                 return worker
             except TrialFailed as problem:
                 self.answers.put((i, TrialFailed(f"{self.trials[i].id}: {problem}")))
