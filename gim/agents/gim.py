@@ -119,8 +119,8 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
             blind = int(done.blind.sum())
             tried = np.count_nonzero(done.blind & counts.n.any(axis=1))
             mind.note(
-                f"{blind} {'state' if blind == 1 else 'states'} never had a known action, {tried} of "
-                f"{blind} a tried one: completion says nothing there, and what was counted or a "
+                f"{blind} {'state' if blind == 1 else 'states'} never had a known action, {tried} "
+                f"of {blind} a tried one: completion says nothing there, and what was counted or a "
                 "mean stands for it; more episodes, or a smaller m, would help"
             )
         if done.doubtful:
