@@ -435,6 +435,14 @@ def test_different_agents_are_compiled_at_the_same_time_and_each_by_one_worker()
     assert pool.take(None) is None  # and nobody waits for ever
 
 
+def test_no_time_left_is_told_before_every_agent_was_heard_of():
+    """Else a quick one promises an end within seconds, and one that compiles an end in hours."""
+    told = []
+    trials = [Trial("riverswim", agent, 3, 0) for agent in ("random", "q_learning")]
+    execute(trials, engine="serial", progress=told.append)
+    assert [status.unheard for status in told] == [2, 1, 0]
+
+
 def test_new_agents_are_begun_first_and_those_still_in_their_first_trial_go_on_last():
     """The longest to compile is not left to the end, nor compiled twice if there is other work."""
     trials = [Trial("riverswim", "random", 3, seed) for seed in range(3)]

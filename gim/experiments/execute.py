@@ -27,6 +27,7 @@ class Status(NamedTuple):
     episodes: int  # episodes of the finished trials
     mean: float  # mean score of the trials finished so far; NaN without any
     result: Result | None  # of the trial that ended; None at the start
+    unheard: int = 0  # agents of which no trial has ended: how long theirs take is not known yet
 
 
 class Stopped(KeyboardInterrupt):
@@ -129,10 +130,12 @@ class Tally:
         self.total, self.episodes = len(trials), sum(trial.episodes for trial in trials)
         self.done = self.played = self.scored = 0
         self.scores = 0.0
+        self.unheard = {trial.agent for trial in trials}
 
     def add(self, trial: Trial, result: Result) -> Status:
         """One more is done."""
         self.done, self.played = self.done + 1, self.played + trial.episodes
+        self.unheard.discard(trial.agent)
         if not math.isnan(score := result.columns["score"]):
             self.scored, self.scores = self.scored + 1, self.scores + score
         return self.status(result)
@@ -140,7 +143,7 @@ class Tally:
     def status(self, result: Result | None) -> Status:
         """Where things stand."""
         mean = self.scores / self.scored if self.scored else math.nan
-        return Status(self.done, self.total, self.played, mean, result)
+        return Status(self.done, self.total, self.played, mean, result, len(self.unheard))
 
 
 @contextlib.contextmanager
@@ -155,8 +158,8 @@ def _shown(
 
         def draw(status: Status) -> None:
             mean = "" if math.isnan(status.mean) else f"  score {status.mean:.3f}"
-            # What goes before the first result is compiling, which tells nothing of the time left.
-            show = bar.wait if status.result is None else bar.update
+            # Compiling comes first, and agents differ: neither tells anything of the time left.
+            show = bar.wait if status.result is None or status.unheard else bar.update
             show(status.episodes, f"trial {status.done}/{status.total}{mean}")
 
         yield draw
