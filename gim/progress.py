@@ -35,6 +35,7 @@ class Progress:
         total: what `update` counts up to.
         label: what is being done.
         stream: where to draw; by default stderr, which leaves stdout to results.
+        rate: whether to tell how much is done a second.
 
     Example:
         >>> with Progress(2, "work") as bar:
@@ -47,9 +48,10 @@ class Progress:
         label: str = "",
         stream: TextIO | None = None,
         now: Callable[[], float] = time.monotonic,
+        rate: bool = True,
     ) -> None:
         self.total, self.label, self.stream, self.now = total, label, stream or sys.stderr, now
-        self.tty = self.stream.isatty()
+        self.tty, self.rate = self.stream.isatty(), rate
         self.blocks = _can_show(self.stream, EIGHTHS)
         self.began = self.shown = now()
         self.drawn = 0  # columns of the line on the screen
@@ -128,7 +130,7 @@ class Progress:
         if now - then >= SURE and done > before:
             rate = (done - before) / (now - then)
         left = duration((self.total - done) / rate) if rate and self.total >= done else ""
-        speed = f"{count(rate)}/s" if rate else ""
+        speed = f"{count(rate)}/s" if rate and self.rate else ""
         parts = [
             f"{left} left" if left else "",
             f"elapsed {duration(now - self.began)}",

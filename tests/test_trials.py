@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -21,9 +22,9 @@ from gim.experiments import Results, Trial, execute, run_trial
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.processes import Pool
 from gim.experiments.engines.threads import _switches, one_thread
-from gim.experiments.execute import Stopped, grid
+from gim.experiments.execute import Stopped, Tally, grid
 from gim.experiments.measures import curves, points
-from gim.experiments.result import MACHINE
+from gim.experiments.result import MACHINE, Result
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import instance, parameter, task_spec, world_spec
 from gim.run import prepare
@@ -441,6 +442,17 @@ def test_no_time_left_is_told_before_every_agent_was_heard_of():
     trials = [Trial("riverswim", agent, 3, 0) for agent in ("random", "q_learning")]
     execute(trials, engine="serial", progress=told.append)
     assert [status.unheard for status in told] == [2, 1, 0]
+    assert [status.share for status in told] == [0, 0.5, 1]
+
+
+def test_progress_goes_by_the_time_that_the_episodes_of_an_agent_take():
+    quick, slow = (Trial("riverswim", agent, 10, 0) for agent in ("random", "analogist"))
+    columns = {"score": 0.5, "seconds_total": 1.0}
+    tally = Tally([quick, slow, replace(quick, seed=1), replace(slow, seed=1)])
+    tally.add(quick, Result(columns, {}))
+    told = tally.add(slow, Result(columns | {"seconds_total": 9.0}, {}))
+    assert told.share == 0.5
+    assert tally.add(replace(quick, seed=1), Result(columns, {})).share == 0.55
 
 
 def test_new_agents_are_begun_first_and_those_still_in_their_first_trial_go_on_last():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sized
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +19,8 @@ from gim.experiments.trial import Trial
 from gim.limits import check_trials
 from gim.progress import Progress
 
+STEPS = 10_000  # of the progress bar
+
 
 class Status(NamedTuple):
     """What a progress callback is told after each trial."""
@@ -28,6 +31,9 @@ class Status(NamedTuple):
     mean: float  # mean score of the trials finished so far; NaN without any
     result: Result | None  # of the trial that ended; None at the start
     unheard: int = 0  # agents of which no trial has ended: how long theirs take is not known yet
+    share: float = (
+        0.0  # of the work that is done: by time, as far as it can be told, else by trials
+    )
 
 
 class Stopped(KeyboardInterrupt):
@@ -83,7 +89,7 @@ def execute(
         for line in kept.why([trial for _, trial in left]):
             warnings.warn(line, stacklevel=2)
     if left:
-        with _shown(progress, tally.episodes) as show:
+        with _shown(progress) as show:
             show(tally.status(None))
             try:
                 with contextlib.closing(run([trial for _, trial in left])) as answers:
@@ -127,15 +133,19 @@ class Tally:
     """What is done of a list of trials."""
 
     def __init__(self, trials: list[Trial]) -> None:
-        self.total, self.episodes = len(trials), sum(trial.episodes for trial in trials)
-        self.done = self.played = self.scored = 0
+        self.total, self.left = len(trials), Counter[str]()  # episodes left, by agent
+        for trial in trials:
+            self.left[trial.agent] += trial.episodes
+        self.played, self.seconds = Counter[str](), Counter[str]()  # by agent
+        self.done = self.scored = 0
         self.scores = 0.0
-        self.unheard = {trial.agent for trial in trials}
 
     def add(self, trial: Trial, result: Result) -> Status:
         """One more is done."""
-        self.done, self.played = self.done + 1, self.played + trial.episodes
-        self.unheard.discard(trial.agent)
+        self.done += 1
+        self.left[trial.agent] -= trial.episodes
+        self.played[trial.agent] += trial.episodes
+        self.seconds[trial.agent] += result.columns.get("seconds_total", 0.0)
         if not math.isnan(score := result.columns["score"]):
             self.scored, self.scores = self.scored + 1, self.scores + score
         return self.status(result)
@@ -143,23 +153,31 @@ class Tally:
     def status(self, result: Result | None) -> Status:
         """Where things stand."""
         mean = self.scores / self.scored if self.scored else math.nan
-        return Status(self.done, self.total, self.played, mean, result, len(self.unheard))
+        unheard = len(self.left) - len(self.played)
+        share = self.done / self.total if unheard else self._share()
+        return Status(self.done, self.total, self.played.total(), mean, result, unheard, share)
+
+    def _share(self) -> float:
+        """Of the time, if an agent's episodes take as long as they did so far."""
+        spent = sum(self.seconds.values())
+        ahead = sum(self.seconds[a] / self.played[a] * left for a, left in self.left.items())
+        return spent / (spent + ahead) if spent + ahead > 0 else self.done / self.total
 
 
 @contextlib.contextmanager
 def _shown(
-    progress: str | Callable[[Status], Any] | None, episodes: int
+    progress: str | Callable[[Status], Any] | None,
 ) -> Iterator[Callable[[Status], Any]]:
     """Whom to tell: the callback given, a bar under the label given, or nobody."""
     if not isinstance(progress, str):
         yield progress or (lambda status: None)
         return
-    with Progress(episodes, progress) as bar:
+    with Progress(STEPS, progress, rate=False) as bar:
 
         def draw(status: Status) -> None:
             mean = "" if math.isnan(status.mean) else f"  score {status.mean:.3f}"
             # Compiling comes first, and agents differ: neither tells anything of the time left.
             show = bar.wait if status.result is None or status.unheard else bar.update
-            show(status.episodes, f"trial {status.done}/{status.total}{mean}")
+            show(round(STEPS * status.share), f"trial {status.done}/{status.total}{mean}")
 
         yield draw
