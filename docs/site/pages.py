@@ -54,7 +54,8 @@ def run(cells: list[Cell], name: str = "__page__") -> list[Cell]:
         tree = ast.parse(cell.text)
         last = tree.body.pop() if isinstance(tree.body[-1], ast.Expr) else None
         try:
-            with contextlib.redirect_stdout(printed):
+            # Notes and warnings too: whoever runs the page will see them.
+            with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
                 exec(compile(tree, f"{name}[{number}]", "exec"), space)
                 value = None if last is None else _value(last, space, f"{name}[{number}]")
         except Exception as problem:

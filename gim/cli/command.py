@@ -39,7 +39,7 @@ TOO_BIG = ("array is too big", "Maximum allowed", "negative dimensions")  # nump
 WELCOME = """\
 gim: reinforcement learning by analogy in finite Markov decision processes
 
-  gim train riverswim --agent analogist       let an agent learn, and see what it has learned
+  gim train inventory --episodes 30           let an agent learn, and see what it has learned
   gim envs                                    the worlds there are, with their parameters
   gim agents                                  the agents there are, with theirs
 

@@ -82,13 +82,18 @@ def curve(returns: Any, mdp: TabularMDP | None) -> str:
     return f"return by episode  {line}  {ends}\n(▁ is the random policy, █ the optimum)"
 
 
-def meaning(mdp: TabularMDP, mean: float) -> str:
-    """What a score says: where the random policy earns less than nothing it may be below zero."""
+def told_score(mdp: TabularMDP, measures: _Measures) -> str:
+    """A score, and what it says; where chance loses, the way from there says more, and leads."""
     best, worst = mdp.optimal_return(), mdp.random_return()
     if best <= worst:
-        return "every policy earns as much as the random one"
-    way = f"{100 * (mean - worst) / (best - worst):.3g} % of the way from the random policy to"
-    return f"mean return over the optimum; {way} it" if best > 0 else f"{way} the optimum"
+        return f"{measures.score:.4f} (every policy earns as much as the random one)"
+    way = (
+        f"{100 * (measures.mean - worst) / (best - worst):.3g} % of the way from the random policy"
+    )
+    if worst >= 0:
+        return f"{measures.score:.4f} (mean return over the optimum; {way} to it)"
+    over = f" (mean return over the optimum: {measures.score:.4f})" if best > 0 else ""
+    return f"{way} to the optimum{over}"
 
 
 def world_name(run: Run) -> str:
@@ -107,7 +112,7 @@ def _figures(run: Run, best: Policy | None) -> list[list[Any]]:
     rows: list[list[Any]] = [["world", world_name(run)], ["agent", run.agent], ["seed", run.seed]]
     rows.append(["episodes", done if run.finished else f"{done} of {run.episodes:,}"])
     if run.mdp is not None:
-        rows.append(["score", f"{measures.score:.4f} ({meaning(run.mdp, measures.mean)})"])
+        rows.append(["score", told_score(run.mdp, measures)])
     rows.append(["mean return", _figure(measures.mean)])
     rows.append(["last tenth", _figure(measures.last)])
     if run.mdp is not None:

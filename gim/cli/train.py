@@ -161,7 +161,8 @@ def _many(makers: list[Callable[[], Run]]) -> int:
 
 def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     def show(report: Report) -> None:
-        bar.update(before + report.episode, f"return {count(report.mean)}")
+        earned = f"return {count(report.mean)}" if report.episode else "first episode"
+        bar.update(before + report.episode, earned)
 
     cold = run.to_compile
     bar.wait(before + run.returns.size, COMPILING if cold else "compiling", long=cold)

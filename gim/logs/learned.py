@@ -251,8 +251,9 @@ class Learned:
         gain = self.against()
         lines = [
             f"value        {_written(self.value)}{self._over}",
-            f"better       {_written(gain)} than the baseline (who acted, unless given)",
-            f"never tried  {self.unseen} pairs that the policy plays, by analogy with others",
+            f"better       {_written(gain)} than the baseline (whoever acted, unless given)",
+            f"never tried  {self.unseen or 'none'} of the pairs that the policy plays"
+            + (": it plays them by analogy with others" if self.unseen else ""),
             f"check        {self.agreement}",
         ]
         if certifiable(self):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gim.inference.certificate.certificate import Certificate
 
+MUCH = 0.1  # a larger share asks for more episodes
 NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
 
 
@@ -37,7 +38,8 @@ def of_returns(it: Certificate) -> str:
         )
     if not it.useless:
         loss = part_of_the_best(it, it.loss)
-        return f"{earns} and loses {loss}; it expects {figure(it.expected)}{usual}"
+        more = ", which more episodes would narrow" if it.loss > MUCH * abs(it.expected) else ""
+        return f"{earns} and loses {loss}{more}; it expects {figure(it.expected)}{usual}"
     if it.kind == "guaranteed":
         return (
             f"{it.kind}: no useful bound, more episodes are needed "
@@ -51,10 +53,9 @@ def unknown_loss(it: Certificate) -> str:
     untried = int((it.unmet & it.unbounded).sum())
     if not untried:
         return "how far that is from the best is not known yet: more episodes would tell"
-    pairs = "1 pair was" if untried == 1 else f"{untried:,} pairs were"
     return (
-        f"how far that is from the best is not known: {pairs} never tried, like no other, and "
-        "may pay anything (more episodes, or known rewards, would tell)"
+        f"how far that is from the best is not known: {pairs(untried, 'was', 'were')} never tried, "
+        "like no other, and may pay anything (more episodes, or known rewards, would tell)"
     )
 
 
@@ -73,14 +74,23 @@ def of_pairs(it: Certificate) -> str:
     if not inferred:
         return "every pair has enough visits of its own; nothing is inferred"
     if not it.judged:
-        return f"nothing is inferred that could be checked yet; {unmet:,} pairs were never met"
-    text = f"{inferred:,} pairs are inferred, {unmet:,} of them never met"
+        return (
+            f"nothing is inferred that could be checked yet, and {pairs(unmet, 'was', 'were')} "
+            "never met: more episodes would tell"
+        )
+    met = "all of them met" if not unmet else f"{unmet:,} of them never met"
+    text = f"{pairs(inferred, 'is', 'are')} inferred, {met}"
     if silent == inferred:
         return f"{text}; none has a bound on its error: too few like it were tried"
-    text = f"{text}; bounds on their errors have a nominal coverage of {percent(it.share)}"
+    text = f"{text}; bounds on errors have a nominal coverage of {percent(it.share)}"
     if silent:
-        text = f"{text}, but {silent:,} have none: too few like them were tried"
+        text = f"{text}, but {silent:,} of {inferred:,} have none until more like them are tried"
     return text
+
+
+def pairs(number: int, one: str, many: str) -> str:
+    """So many pairs, and the verb that goes with them."""
+    return f"1 pair {one}" if number == 1 else f"{number:,} pairs {many}"
 
 
 def figure(value: float) -> str:
