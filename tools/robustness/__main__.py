@@ -72,17 +72,18 @@ def _words(number: int, seed: int) -> fuzz.Row:
 
 def run_files_(args: argparse.Namespace) -> int:
     """Every change of the run file of every agent."""
-    rows, wrong = [], 0
-    for name in agents.names():
+    _table(("agent", "changes", "refused", "harmless", "too long to play"), [])
+    wrong = 0
+    for name in args.agents or agents.names():
         ends: Counter[str] = Counter()
         for case in run_files.cases(run_files.paused(name), np.random.default_rng(args.seed)):
             try:
                 ends[run_files.outcome(case)] += 1
             except Exception as problem:
                 wrong += 1
+                ends["wrong"] += 1
                 print(f"{name}, {case.place} {case.change}: {problem!r}", file=sys.stderr)
-        rows.append((name, sum(ends.values()), ends["refused"], ends["harmless"], ends["taken"]))
-    _table(("agent", "changes", "refused", "harmless", "too long to play"), rows)
+        _line((name, sum(ends.values()), ends["refused"], ends["harmless"], ends["taken"]))
     return wrong
 
 
@@ -170,6 +171,7 @@ def main() -> int:
     """Run one of them."""
     parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
     parser.add_argument("what", choices=WHAT)
+    parser.add_argument("agents", nargs="*", help="of which run files are changed; else all")
     parser.add_argument("--short", action="store_true", help="one of each kind")
     parser.add_argument(
         "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"
