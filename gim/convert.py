@@ -241,7 +241,8 @@ def _columns(outcomes: Any) -> tuple[NDArray[Any], ...]:
     ):
         if bad.any():
             k = int(np.flatnonzero(bad)[0])
-            raise ValueError(f"outcome {k}, {tuple(rows[k])}, {rule}")
+            row = rows[k].tolist() if isinstance(rows[k], np.ndarray) else rows[k]
+            raise ValueError(f"outcome {k}, {tuple(row)}, {rule}")
     s, a, t = whole.astype(np.int64).T
     return s, a, t, table[:, 3], table[:, 4]
 

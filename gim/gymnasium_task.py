@@ -11,6 +11,7 @@ from gim.agent import Task
 from gim.convert import NoTable, from_gymnasium
 from gim.gymnasium_table import actions_of_env, limit_of, variables_of_env
 from gim.mdp import TabularMDP
+from gim.params import brief
 from gim.spaces import PAIRS, Numbering, numbering_of, variables_of_space
 from gim.variables import Variables
 
@@ -21,7 +22,9 @@ def told_by(env: Any, horizon: int | None) -> TabularMDP | Task:
     An episode ends after `horizon` steps or at the environment's own limit, whichever comes first.
     """
     if not isinstance(env, gymnasium.Env):
-        raise ValueError(f"{env!r} is not a world: give a TabularMDP, a Gymnasium env, or a word")
+        raise ValueError(
+            f"{brief(env)} is not a world: give a TabularMDP, a Gymnasium env, or a word"
+        )
     states = numbering_of("observation_space", env.observation_space)
     actions = numbering_of("action_space", env.action_space)
     H = min((h for h in (horizon, limit_of(env)) if h is not None), default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -42,6 +43,23 @@ def check_rewards(*numbers: float) -> None:
     if (largest := max(map(abs, numbers))) > REWARD:
         raise ValueError(
             f"rewards of {largest:g}: agents that count take up to {REWARD:g}; scale them down"
+        )
+
+
+def check_returns(horizon: int, *rewards: float) -> None:
+    """Refuse rewards whose sum over an episode no number can hold.
+
+    Example:
+        >>> check_returns(100, 0.0, 1e307)
+        Traceback (most recent call last):
+        ...
+        ValueError: 100 steps that pay up to 1e+307: no number holds the return; scale rewards down
+    """
+    largest = float(max(map(abs, rewards)))
+    if not math.isfinite(largest * horizon):
+        raise ValueError(
+            f"{horizon:,} steps that pay up to {largest:g}: no number holds the return; scale "
+            "rewards down"
         )
 
 

@@ -55,6 +55,15 @@ def load(path: str | Path, kind: str | None = None, limit: int = files.LIMIT) ->
         ...     load(f"{folder}/river.npz", "mdp")
         <TabularMDP riverswim: S=6 A=2 H=20 dense>
     """
+    try:
+        return _load(path, kind, limit)
+    except OSError as problem:
+        if problem.errno is not None and problem.filename is None:
+            problem.filename = str(path)  # a read that fails does not say of what
+        raise
+
+
+def _load(path: str | Path, kind: str | None, limit: int) -> Any:
     plain = Path(path).suffix in TEXTS and Path(path).is_file()
     if is_text(path) or (plain and kind == "policy"):
         if kind not in (None, "policy"):

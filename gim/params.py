@@ -171,6 +171,8 @@ def _of_kind(kind: Any, value: Any) -> Any:
         raise ValueError("must fit into 64 bits")
     if isinstance(value, float) and math.isinf(value):
         raise ValueError("must be a finite number")
+    if isinstance(value, float) and math.isnan(value) and float in kinds:
+        raise ValueError("must be a number, not NaN")
     if isinstance(value, bool):
         if bool in kinds:
             return value

@@ -20,13 +20,14 @@ from gim.arguments import whole
 from gim.deploy import Built, names_of
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
-from gim.limits import INT, SEED, bounded_memory, check_steps, too_large
+from gim.limits import INT, SEED, bounded_memory, check_returns, check_steps, too_large
 from gim.loading import load
 from gim.loop import Clock
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.params import brief
 from gim.priors_given import priors_given
 from gim.reports import Callback
 from gim.rewards_given import rewards_given
@@ -117,6 +118,8 @@ def run(
         >>> run.returns.shape
         (100,)
     """
+    if callback is not None and not callable(callback):
+        raise ValueError(f"callback = {brief(callback)}: give a function of a report")
     if resume is not None:
         if agent is not None or world is not None or seeds is not None:
             raise ValueError("resume= goes on with its own agent, world and seed: give it alone")
@@ -130,6 +133,8 @@ def run(
     if seeds is None:
         run = prepare(agent, world, episodes, seed, horizon, prior, rewards)
         return _warned(run.go(callback))
+    if not isinstance(seeds, Iterable):
+        raise ValueError(f"seeds = {brief(seeds)}: give several, such as range(5)")
     made = (prepare(agent, world, episodes, s, horizon, prior, rewards) for s in seeds)
     return Runs(_warned(run.go(callback)) for run in made)
 
@@ -168,6 +173,7 @@ def prepare(
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)
+    check_returns(task.H, *(task.reward_range or (0.0,)))
     with bounded_memory() if episodes + task.H * task.S > LARGE else nullcontext():
         try:
             made = Run(agent, world, mdp, task, episodes, seed)

@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 from gim.agent import Agent
 from gim.frames import Frame, opened
 from gim.loop import NO_ACTION, Clock, Driver, Streams, act, learn, no_action, wish
+from gim.params import brief
 from gim.sampling import CUT, GO_ON, TERMINATED
 from gim.spaces import numbering_of
 
 OVER, WOKEN = -1, -1  # what `converse` yields besides actions
+MOST = 1.7e308  # nearly the largest number there is
 
 
 class News(NamedTuple):
@@ -88,6 +90,7 @@ class Stepwise(Driver):
         self.states = numbering_of("observation_space", env.observation_space)
         self.actions = numbering_of("action_space", env.action_space)
         self.seed: int | None = random.world_seed  # for the first reset only
+        self.most = MOST / horizon  # that a step may pay: returns must be finite
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play until the agent wakes, or an episode is over and the budget spent."""
@@ -106,7 +109,10 @@ class Stepwise(Driver):
         return wake
 
     def _begin(self, clock: Clock) -> None:
-        observation, _ = self.env.reset(seed=self.seed)
+        try:
+            observation, _ = self.env.reset(seed=self.seed)
+        except Exception as problem:
+            raise _failed(clock, "reset", problem) from problem
         self.seed = None
         s = self.states.encode(observation)
         if s < 0:
@@ -117,16 +123,19 @@ class Stepwise(Driver):
         """Play until the agent wakes or the episode is over: the loop that every step pays for."""
         step, decode, encode = self.env.step, self.actions.decode, self.states.encode
         next_state, ended, paid = self._news.t, self._news.end, self._news.r
-        left = self.H - int(clock.h[0])
+        left, most = self.H - int(clock.h[0]), self.most
         a = self._next(playing, clock)
         while a >= 0:
-            observation, r, terminated, truncated, _ = step(decode(a))
             left -= 1
+            try:
+                observation, r, terminated, truncated, _ = step(decode(a))
+                ended[0] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
+            except Exception as problem:
+                raise _failed(clock, "step", problem) from problem
             t = encode(observation)
-            if t < 0 or not _finite(r):
+            if t < 0 or not _finite(r, most):
                 raise self._strange(clock, observation, r)
             next_state[0], paid[0] = t, r
-            ended[0] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
             a = self._next(playing, clock)
         if a == NO_ACTION:
             raise no_action(clock, int(self._news.action[0]), range(self.actions.n))
@@ -140,8 +149,12 @@ class Stepwise(Driver):
 
     def _strange(self, clock: Clock, observation: Any, reward: Any) -> ValueError:
         where = f"{clock}: the environment"
-        if not _finite(reward):
-            return ValueError(f"{where} paid {reward}; rewards must be finite numbers")
+        if not _finite(reward, MOST):
+            return ValueError(f"{where} paid {brief(reward)}; rewards must be finite numbers")
+        if not _finite(reward, self.most):
+            return ValueError(
+                f"{where} paid {reward}; up to {self.most:g} is taken here: scale rewards down"
+            )
         space = self.env.observation_space
         return ValueError(f"{where} returned state {observation!r}, which is not in {space}")
 
@@ -168,8 +181,13 @@ class Stepwise(Driver):
         self.env.unwrapped.np_random.bit_generator.state = state
 
 
-def _finite(reward: Any) -> bool:
+def _failed(clock: Clock, what: str, problem: Exception) -> ValueError:
+    reason = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return ValueError(f"{clock}: the environment's {what} failed ({reason})")
+
+
+def _finite(reward: Any, most: float) -> bool:
     try:
-        return math.isfinite(reward)
+        return math.isfinite(reward) and -most <= reward <= most
     except (TypeError, ValueError, OverflowError):
         return False

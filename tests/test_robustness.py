@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import gim
+from gim.envs import tasks
 from gim.limits import STEPS, TRIALS, bounded_memory, check_trials
 from gim.run import prepare
 from tools.robustness import extremes, fuzz, soak, whole_runs, words
@@ -78,12 +79,36 @@ def test_memory_stays_flat():
     assert not soak.grown(slices)
 
 
-def test_whole_runs_of_a_few_agents_on_worlds_of_every_kind():
-    for agent, number in (("analogist", 6), ("q_learning", 40)):
-        assert [each for each in whole_runs.falls(agent, number, seed=500) if each] == []
+def test_whole_runs_of_a_few_agents_on_worlds_of_every_kind(tmp_path):
+    shares, ledger = {"analogist": 6, "q_learning": 40}, tmp_path / "runs.csv"
+    ran = list(whole_runs.all_runs(shares, 502, ledger))
+    assert [each for each in ran if each.why] == []
+    assert sorted((each.agent, each.seed) for each in ran) == sorted(
+        (agent, 502 + k) for agent, share in shares.items() for k in range(share)
+    )
+
+
+def test_whole_runs_go_on_where_they_were_stopped(tmp_path, monkeypatch):
+    ledger = tmp_path / "runs.csv"
+    first = list(whole_runs.all_runs({"random": 3}, 0, ledger))
+    ledger.write_text(ledger.read_text() + "random,3,riv")  # killed in the middle of a line
+    played = []
+    one = whole_runs.one
+    monkeypatch.setattr(whole_runs, "one", lambda *which: played.append(which) or one(*which))
+    again = list(whole_runs.all_runs({"random": 5}, 0, ledger))
+    assert played == [("random", 3), ("random", 4)]
+    assert again[:3] == first
+    assert list(whole_runs.kept(ledger).values()) == again
+
+
+def test_tasks_in_their_small_form():
+    assert whole_runs.SMALL.keys() <= set(tasks.names())
+    for name in tasks.names():
+        assert whole_runs._task(name, 3, False).S <= 200
 
 
 def test_a_run_that_fails_is_told_with_its_seed(monkeypatch):
     monkeypatch.setattr(whole_runs, "random_mdp", lambda rng: 1 / 0)
-    (fall,) = [each for each in whole_runs.falls("random", 2, seed=0) if each]
-    assert fall == ("random", "random", 0, "ZeroDivisionError: division by zero")
+    ran = whole_runs.one("random", 0)
+    assert ran[:3] == ("random", 0, "random")
+    assert ran.why == "ZeroDivisionError: division by zero"

@@ -183,12 +183,19 @@ def _message(problem: Exception) -> str:
         text = f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     else:
         text = str(problem)
-    text = " ".join(text.split())
+    text = _line(text)
     if text.startswith(TOO_BIG):
         text = too_large(problem)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
 
 
+def _line(text: str) -> str:
+    """The text in one line, and without what would steer the terminal: files may hold anything."""
+    return "".join(
+        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split())
+    )
+
+
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:
     text = re.sub(r"\x1b\[[\d;]*m", "", str(message))  # some packages colour theirs
-    print(f"{paint('gim: note:', 'yellow', sys.stderr)} {' '.join(text.split())}", file=sys.stderr)
+    print(f"{paint('gim: note:', 'yellow', sys.stderr)} {_line(text)}", file=sys.stderr)

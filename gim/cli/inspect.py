@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gim import files
+from gim import arguments, files
 from gim.cli.command import needs, whole
 from gim.cli.screen import table
 from gim.cli.summary import in_words
@@ -23,7 +23,9 @@ from gim.inference.base import Frame
 from gim.inference.belief import belief_of
 from gim.inference.certificate import certified, facts_of
 from gim.inference.structure import Rule
+from gim.limits import SEED
 from gim.mdp import TabularMDP
+from gim.memory import COUNT
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
 from gim.model.rehearsal import Rehearsal, rehearse, sample
@@ -51,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
     """Print what can be known of the world."""
     if not 0 < args.rho <= 1:
         raise ValueError(f"--rho {args.rho}: must be above 0 and at most 1")
-    if args.m < 1:
-        raise ValueError(f"--m {args.m}: must be at least 1")
+    arguments.whole("--m", args.m, low=1, high=COUNT)
+    arguments.whole("--seed", args.seed, low=0, high=SEED)
     mdp = world_of(args.world, args.horizon, imports=True)
     if not isinstance(mdp, TabularMDP):
         raise ValueError(f"{args.world} has no table of probabilities: there is nothing to inspect")

@@ -22,7 +22,7 @@ import shlex
 import time
 from pathlib import Path
 
-from gim.cli.command import WRONG, needs
+from gim.cli.command import needs
 from gim.cli.screen import judged, table, width
 from gim.cli.trials import check_folder, engine_arguments, engine_options, play
 from gim.experiments.catalogue import catalogue, chosen, groups
@@ -52,8 +52,7 @@ def run(args: argparse.Namespace) -> int:
         rows = [[each.key, each.title] for each in catalogue().values()]
         print(table(rows, ["artefact", ""], align="<<"))
         many = ", ".join(groups())
-        print(f"\nname one or more, or many at once ({many}): gim reproduce fig1")
-        return WRONG
+        raise ValueError(f"name one or more, or many at once ({many}): gim reproduce fig1")
     began = time.perf_counter()
     if args.scale not in SCALES:
         raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")

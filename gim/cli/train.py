@@ -14,6 +14,7 @@ import argparse
 import shlex
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
@@ -106,6 +107,10 @@ def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
             _go(run, bar)
     except Interrupted:
         status = INTERRUPTED
+    except Exception:
+        if path is not None and run.steps:
+            _keep(run, path)
+        raise
     best, missing = _best(run)
     try:
         if path is not None:
@@ -128,6 +133,15 @@ def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
         if where is not None:
             print(f"\n{what} saved to {where}")
     return status
+
+
+def _keep(run: Run, path: Path) -> None:
+    """Keep what was learned before an error, beside what is there: it may be the better one."""
+    path = path.with_name(f"{path.stem}.failed{path.suffix}")
+    run.leave_episode()
+    with suppress(ValueError, OSError):
+        run.save(path)
+        print(f"gim: note: the run up to the error is kept; {_how_to_go_on(path)}", file=sys.stderr)
 
 
 def _best(run: Run) -> tuple[Policy | None, str]:

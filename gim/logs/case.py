@@ -17,6 +17,7 @@ from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
 from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
+from gim.params import brief
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
 MOST_INFERRED = 1 << 29  # states times pairs seen; a quarter of that is predicted at a time
@@ -42,6 +43,8 @@ class Inferred(NamedTuple):
 def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
     """The belief that a log leads to, with the inference run once."""
     infer, notes = inferences.make(infer), []
+    if infer is not None and not callable(infer):
+        raise ValueError(f'infer = {brief(infer)}: give a name such as "analogy", or None')
     if infer is not None and log.S * np.count_nonzero(log.counts.n) > MOST_INFERRED:
         infer, notes = None, [f"nothing is inferred: {log.S:,} states are too many for that"]
     available = np.ones((log.S, log.A), bool) if log.available is None else log.available
@@ -156,7 +159,7 @@ def baseline_of(given: Any, log: Log) -> Floats:
             raise ValueError(f"the baseline plays action {array.max()}: 0 to {log.A - 1} are")
         return np.eye(log.A)[array]
     if array.dtype.kind == "f" and array.shape == (log.S, log.A):
-        if (array < 0).any() or np.abs(array.sum(axis=1) - 1).max() > 1e-8:
+        if not ((array >= 0).all() and np.abs(array.sum(axis=1) - 1).max() <= 1e-8):
             raise ValueError("the baseline holds rows that are no probabilities")
         return array
     raise ValueError(

@@ -71,8 +71,11 @@ def check_columns(wanted: Sequence[str], there: Sequence[str]) -> None:
 
 
 def _file(path: Path, wanted: Sequence[str]) -> Iterator[Batch]:
-    if not path.is_file():
+    if not path.exists():
         raise ValueError(f"{path}: no such file")
+    if not path.is_file():
+        kind = "folder" if path.is_dir() else "device or a pipe"
+        raise ValueError(f"{path} is a {kind}: give a CSV or Parquet file")
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: a log needs a header and at least one row")
     with path.open("rb") as file:
@@ -99,6 +102,10 @@ def _csv(path: Path, wanted: Sequence[str]) -> Iterator[Batch]:
             header = next(csv.reader(lines), [])
     except (UnicodeDecodeError, csv.Error):
         raise ValueError(f"{path} is no CSV in UTF-8") from None
+    if not header:
+        raise ValueError(
+            f"{path} begins with an empty line: a log begins with the names of columns"
+        )
     check_columns(wanted, header)
     convert = reader.ConvertOptions(
         include_columns=list(wanted),
@@ -114,7 +121,10 @@ def _csv(path: Path, wanted: Sequence[str]) -> Iterator[Batch]:
             for piece in pieces:
                 yield {name: piece[name] for name in wanted}
     except pa.ArrowException as problem:
-        raise ValueError(f"{path} cannot be read: {_line(problem)}") from None
+        reason = _line(problem)
+        if "straddl" in reason:  # pyarrow's word for a row that does not fit into a piece
+            reason = f"a row is longer than {BLOCK >> 20} MiB"
+        raise ValueError(f"{path} cannot be read: {reason}") from None
 
 
 def _rows(source: Iterable[Any], wanted: Sequence[str]) -> Iterator[Batch]:

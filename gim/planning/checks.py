@@ -11,6 +11,7 @@ from gim.arguments import whole
 from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8
+NEAREST = 1e-12  # that a discount may come to 1: the relative error is about 1e-16 over this
 
 
 def checked_horizon(horizon: int) -> int:
@@ -24,10 +25,15 @@ def checked_max_iter(max_iter: int) -> int:
 
 
 def checked_discount(discount: float) -> float:
-    """A discount is in [0, 1)."""
+    """A discount is in [0, 1), and not so near 1 that nothing is left of values but rounding."""
     if not 0 <= discount < 1:
         raise ValueError(
             f"discount {discount} is not in [0, 1): without discounting, give a horizon instead"
+        )
+    if 1 - discount < NEAREST:
+        raise ValueError(
+            f"discount {discount} is nearer to 1 than {NEAREST:g}, where values are lost in "
+            "rounding: give a horizon instead"
         )
     return float(discount)
 

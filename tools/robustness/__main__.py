@@ -10,6 +10,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
@@ -71,17 +72,18 @@ def _words(number: int, seed: int) -> fuzz.Row:
 
 def run_files_(args: argparse.Namespace) -> int:
     """Every change of the run file of every agent."""
-    rows, wrong = [], 0
-    for name in agents.names():
+    _table(("agent", "changes", "refused", "harmless", "too long to play"), [])
+    wrong = 0
+    for name in args.agents or agents.names():
         ends: Counter[str] = Counter()
         for case in run_files.cases(run_files.paused(name), np.random.default_rng(args.seed)):
             try:
                 ends[run_files.outcome(case)] += 1
             except Exception as problem:
                 wrong += 1
+                ends["wrong"] += 1
                 print(f"{name}, {case.place} {case.change}: {problem!r}", file=sys.stderr)
-        rows.append((name, sum(ends.values()), ends["refused"], ends["harmless"], ends["taken"]))
-    _table(("agent", "changes", "refused", "harmless", "too long to play"), rows)
+        _line((name, sum(ends.values()), ends["refused"], ends["harmless"], ends["taken"]))
     return wrong
 
 
@@ -105,17 +107,31 @@ def run_extremes(args: argparse.Namespace) -> int:
 def run_whole(args: argparse.Namespace) -> int:
     """Whole runs of every agent, of the default learner ten times as many."""
     number = 20 if args.short else args.number // 20
-    _table(("agent", "runs", "failed", "seconds"), [])
-    failed = 0
-    for agent in [DEFAULT, *(name for name in agents.names() if name != DEFAULT)]:
-        began = time.perf_counter()
-        share = number if agent == DEFAULT else number // 10
-        found = [each for each in whole_runs.falls(agent, share, args.seed) if each]
-        _line((agent, share, len(found), f"{time.perf_counter() - began:.0f}"))
-        for each in found[:5]:
-            print(*each, sep=", ", file=sys.stderr, flush=True)
-        failed += len(found)
-    return failed
+    names = [DEFAULT, *(name for name in agents.names() if name != DEFAULT)]
+    shares = {agent: number if agent == DEFAULT else number // 10 for agent in names}
+    rows: dict[str, list[whole_runs.Ran]] = {agent: [] for agent in names}
+    began = time.perf_counter()
+    for ran in whole_runs.all_runs(shares, args.seed, args.ledger):
+        rows[ran.agent].append(ran)
+        if ran.why:
+            print(*ran, sep=", ", file=sys.stderr, flush=True)
+        if args.seconds and time.perf_counter() - began > args.seconds:
+            break
+    falls = {agent: [ran for ran in runs if ran.why] for agent, runs in rows.items()}
+    _table(
+        ("agent", "runs", "worlds", "failed", "seconds"),
+        [
+            (
+                agent,
+                f"{len(runs)} of {shares[agent]}",
+                len({ran.world for ran in runs}),
+                len(falls[agent]),
+                f"{sum(ran.seconds for ran in runs):.0f}",
+            )
+            for agent, runs in rows.items()
+        ],
+    )
+    return sum(map(len, falls.values()))
 
 
 def run_soak(args: argparse.Namespace) -> int:
@@ -155,11 +171,19 @@ def main() -> int:
     """Run one of them."""
     parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
     parser.add_argument("what", choices=WHAT)
+    parser.add_argument("agents", nargs="*", help="of which run files are changed; else all")
     parser.add_argument("--short", action="store_true", help="one of each kind")
     parser.add_argument(
         "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"
     )
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument(
+        "--ledger",
+        type=Path,
+        default=Path("results/robustness/runs.csv"),
+        help="where whole runs are kept, to go on from there",
+    )
+    parser.add_argument("--seconds", type=float, default=0, help="that whole runs may take; 0: all")
     args = parser.parse_args()
     return int(WHAT[args.what](args) > 0)
 

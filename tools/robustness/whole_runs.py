@@ -2,15 +2,21 @@
 
 A run fails by an exception, by a number that is not finite, or by a warning that is no note of its
 agent. After it the best policy is evaluated exactly, and where the agent infers, what it has
-learned is put into words and, now and then, certified.
+learned is put into words and, now and then, certified. Most runs are short and in small forms of
+the tasks, so that there can be many; one in `LONG` is long, in the task as it is registered.
+
+Each run is a line of a ledger: what is in it already is not played again.
 """
 
 from __future__ import annotations
 
+import csv
 import inspect
+import time
 import warnings
 from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,38 +29,96 @@ from gim.mdp import TabularMDP
 from gim.run import prepare
 
 Floats = NDArray[np.float64]
-STEPS = 1_500  # of one run, about
-EPISODES = 60  # of one run, at the most
+SHORT = (80, 8)  # steps, about, and episodes at the most
+WHOLE = (1_500, 60)  # likewise, of a long run
+LONG = 50  # one run in so many is long
 CERTIFIED = 20  # one run in so many
+SMALL = {  # tasks that are played in this form but in long runs
+    "button": "size=4,horizon=10",
+    "clusters": "S=24,A=5,clusters=4",
+    "duplicates": "S=12,A=6,copies=3",
+    "exceptions": "S=16,A=8",
+    "four_rooms": "horizon=20",
+    "garnet": "S=20,A=4,horizon=10",
+    "gate": "S=16,A=5,behind=4",
+    "inventory": "capacity=12,largest=5,demand=2.5,horizon=10",
+    "inventory2": "capacity=3,largest=2,horizon=10",
+    "linear": "S=15,A=6",
+    "maintenance": "horizon=20",
+    "noisy_arms": "A=10",
+    "prototypes": "S=15,A=6",
+    "queues": "capacity=4,horizon=20",
+    "random_mdp": "S=20,horizon=10",
+    "shared_factors": "S=20,A=10",
+    "stock_trading": "sectors=2,horizon=10",
+    "sysadmin": "machines=4,horizon=10",
+    "taxi": "size=3,horizon=20",
+    "teleports": "size=5,horizon=10",
+    "walls": "size=5,walls=4,horizon=10",
+    "wet_chicken": "horizon=20",
+    "windy_grid": "horizon=20",
+}
 
 
-class Fall(NamedTuple):
-    """A run that failed."""
+class Ran(NamedTuple):
+    """A run, and why it failed if it did."""
 
     agent: str
-    world: str
     seed: int
-    why: str
+    world: str
+    seconds: float  # of processor time
+    why: str = ""
 
 
-def falls(agent: str, number: int, seed: int) -> Iterator[Fall | None]:
-    """Play so many runs of an agent; for each what went wrong, or None."""
+def kept(ledger: Path) -> dict[tuple[str, int], Ran]:
+    """The runs of a ledger, by agent and seed; of a line that was cut off nothing."""
+    if not ledger.exists():
+        return {}
+    with ledger.open(newline="") as file:
+        rows = [row for row in csv.reader(file) if len(row) == len(Ran._fields)]
+    found = [Ran(agent, int(i), world, float(s), why) for agent, i, world, s, why in rows]
+    return {(ran.agent, ran.seed): ran for ran in found}
+
+
+def all_runs(shares: dict[str, int], seed: int, ledger: Path) -> Iterator[Ran]:
+    """So many runs of each agent in turns, those of the ledger first and the others added to it."""
+    done = kept(ledger)
+    wanted = sorted(
+        ((k + 0.5) / share, agent, seed + k)
+        for agent, share in shares.items()
+        for k in range(share)
+    )
+    yield from (done[which] for _, *pair in wanted if (which := tuple(pair)) in done)
+    ledger.parent.mkdir(parents=True, exist_ok=True)
+    with ledger.open("a+", newline="") as file:
+        file.seek(0)
+        file.write("" if file.read()[-1:] in ("", "\n") else "\n")  # after a line that was cut off
+        for _, agent, i in wanted:
+            if (agent, i) not in done:
+                ran = one(agent, i)
+                csv.writer(file, lineterminator="\n").writerow(ran)
+                file.flush()
+                yield ran
+
+
+def one(agent: str, seed: int) -> Ran:
+    """Play the run of a seed, in a task if it is odd and else in a random MDP."""
     names = tasks.names()
-    for i in range(seed, seed + number):
-        rng = np.random.default_rng(i)
-        kind = names[i % len(names)] if i % 2 else "random"
-        try:
-            mdp = random_mdp(rng) if kind == "random" else _task(kind, i)
-            play(agent, mdp, i)
-        except Exception as problem:
-            yield Fall(agent, kind, i, f"{type(problem).__name__}: {problem}")
-        else:
-            yield None
+    world = names[seed // 2 % len(names)] if seed % 2 else "random"
+    long = seed % LONG < 2  # of a task and of a random MDP
+    began, why = time.process_time(), ""
+    try:
+        rng = np.random.default_rng(seed)
+        mdp = random_mdp(rng) if world == "random" else _task(world, seed, long)
+        play(agent, mdp, seed, *(WHOLE if long else SHORT))
+    except Exception as problem:
+        why = " ".join(f"{type(problem).__name__}: {problem}".split())
+    return Ran(agent, seed, world, round(time.process_time() - began, 3), why)
 
 
-def play(agent: str, mdp: TabularMDP, seed: int) -> None:
+def play(agent: str, mdp: TabularMDP, seed: int, steps: int, episodes: int) -> None:
     """One run and all that is asked of it afterwards; raises if anything is wrong."""
-    episodes = max(1, min(EPISODES, STEPS // mdp.horizon))
+    episodes = max(1, min(episodes, steps // mdp.horizon))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         warnings.simplefilter("ignore", UserWarning)  # notes of agents
@@ -125,14 +189,20 @@ def _rewards(rng: np.random.Generator, S: int, A: int) -> Floats:
     return found * 10.0 ** int(rng.integers(-9, 10)) if kind == 4 else found
 
 
-def _task(name: str, seed: int) -> TabularMDP:
-    drawn = "seed" in inspect.signature(tasks[name]).parameters
-    return gim.make(name, seed=seed) if drawn else _fixed(name)
+def _task(name: str, seed: int, whole: bool) -> TabularMDP:
+    options = "" if whole else SMALL.get(name, "")
+    if "seed" in inspect.signature(tasks[name]).parameters:
+        return _drawn(name, options, seed)
+    return _fixed(name, options)
+
+
+def _drawn(name: str, options: str, seed: int) -> TabularMDP:
+    return tasks.make(f"{name}:{options + ',' if options else ''}seed={seed}")
 
 
 @cache
-def _fixed(name: str) -> TabularMDP:
-    return gim.make(name)
+def _fixed(name: str, options: str) -> TabularMDP:
+    return tasks.make(f"{name}:{options}" if options else name)
 
 
 def _finite(what: str, value: object) -> None:

@@ -188,6 +188,8 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
         raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
+    if not hasattr(run, "task"):
+        raise ValueError(f"a {type(run).__name__} has learned nothing: give a run, or a Learned")
     belief, agent, task = _belief(run), getattr(run, "agent", None), run.task
     if belief is None:
         raise ValueError(f"{agent or run} counts no transitions, so there is nothing to certify")
