@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
+PATIENCE = 900.0  # seconds: ends what hangs, and nothing that is slow on a busy machine
 WORKER = "gim.experiments.engines.worker"  # in the command line of a worker process
 
 SCRIPT = """
@@ -72,12 +73,12 @@ class Victim:
 
     def end(self) -> None:
         """Wait for the end, which must be a good one."""
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == 0, out + err
 
     def die(self) -> list[int]:
         """Wait until it has ended itself; the workers that it had."""
-        out, err = self.process.communicate(timeout=120)
+        out, err = self.process.communicate(timeout=PATIENCE)
         assert self.process.returncode == -signal.SIGKILL, out + err
         return [int(pid) for pid in Path(f"{self.log}.workers").read_text().split()]
 
@@ -118,9 +119,9 @@ def start(arguments: list[str], **options) -> subprocess.Popen:
     )
 
 
-def wait_for(condition: Callable[[], object], seconds: float = 60.0) -> None:
+def wait_for(condition: Callable[[], object]) -> None:
     """Wait until something holds."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + PATIENCE
     while not condition():
         assert time.monotonic() < end, "waited in vain"
         time.sleep(0.01)

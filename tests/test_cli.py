@@ -20,6 +20,7 @@ from gim import files
 from gim.cli import command, doctor, main
 from gim.envs import tasks
 from gim.worlds import world_of
+from tests.faults import PATIENCE
 
 SHORT = ("--episodes", "50")
 
@@ -461,13 +462,15 @@ def gim_process(*words: str, **options) -> subprocess.Popen:
     )
 
 
+@pytest.mark.processes
 def test_as_a_process(tmp_path: Path) -> None:
     process = gim_process("train", "riverswin")
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out) == (2, "")
     assert err == "gim: unknown world 'riverswin': did you mean 'riverswim'?\n"
 
 
+@pytest.mark.processes
 def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     """A process on a pseudo-terminal: the bar moves, Ctrl-C stops it at once and saves."""
     pty = pytest.importorskip("pty")
@@ -479,7 +482,7 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     while " left" not in seen:  # the bar of a run that is under way
         seen += os.read(ours, 1000).decode(errors="replace")
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=PATIENCE)
     seen += os.read(ours, 10_000).decode(errors="replace")
     os.close(ours)
     assert re.search(r"training █? *.* 0%  .* left", seen)

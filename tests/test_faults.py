@@ -12,7 +12,10 @@ from gim.experiments.execute import grid
 from tests.faults import Victim, children, ended, ray_or_skip, stored, wait_for
 from tools.robustness import faults
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find processes")
+pytestmark = [
+    pytest.mark.processes,
+    pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find processes"),
+]
 
 AGENTS = ["gim:m=10", "rmax:m=10", "q_learning"]
 TRIALS = grid(["synthetic", "casinoland"], AGENTS, 100_000, range(10))

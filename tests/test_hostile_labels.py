@@ -57,6 +57,7 @@ def is_inert(tab):
     assert all(link.startswith("#") for link in tab.run(links + "|| a.href.baseVal)"))
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_a_report_shows_labels_as_they_are(browser, tmp_path):
     artefacts = [artefact(i, label) for i, label in enumerate(HOSTILE)]
@@ -73,6 +74,7 @@ def test_a_report_shows_labels_as_they_are(browser, tmp_path):
             assert "".join(text.split()) == "".join(label.split()), place
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_a_study_of_a_world_with_a_hostile_name(browser, tmp_path):
     world = tmp_path / "<!--<script>$x$ <b>.npz"
@@ -86,6 +88,7 @@ def test_a_study_of_a_world_with_a_hostile_name(browser, tmp_path):
     assert "<!--<script>$x$ <b>.npz" in tab.run("document.querySelector('h2').textContent")
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_the_page_of_a_log_with_hostile_labels(browser, tmp_path):
     rng = np.random.default_rng(0)

@@ -132,9 +132,9 @@ def test_hot_functions_are_compiled():
     loop = entry(_loop)
     values = np.ones(10)
     loop(values, 1)
-    before = time.perf_counter()
+    before = time.process_time()  # of this process: others may be busy
     loop(values, 10_000_000)
-    assert time.perf_counter() - before < 2  # plain Python would take a minute
+    assert time.process_time() - before < 10  # plain Python would take a minute
 
 
 def test_hot_functions_can_be_called_from_python_too():

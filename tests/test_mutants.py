@@ -159,6 +159,7 @@ def test_an_id_outlives_edits_elsewhere():
 # -- reach and fate
 
 
+@pytest.mark.processes
 def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
     scratch, reach = Scratch(toy), Reach(toy, tmp_path / "reach")
     file = toy / "tests" / "test_toy.py"
@@ -259,6 +260,7 @@ def test_code_is_exchanged_whatever_decorates_it(tmp_path, monkeypatch):
     monkeypatch.delitem(sys.modules, "exchanged")
 
 
+@pytest.mark.processes
 def test_a_run_is_kept_resumed_and_written_as_a_table(toy, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(tool, "ROOT", toy)
     reasons, out = tmp_path / "reasons.toml", tmp_path / "out"

@@ -336,6 +336,7 @@ def opened(browser, folder, width=1280, height=900, dark=False):
     return tab
 
 
+@pytest.mark.processes
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
@@ -363,6 +364,7 @@ LUMINANCE = """(text) => {
 }"""
 
 
+@pytest.mark.processes
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 def test_all_text_stands_out_from_its_ground(browser, folder, dark):
@@ -390,6 +392,7 @@ def test_all_text_stands_out_from_its_ground(browser, folder, dark):
     )
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_a_legend_switches_an_agent_off_in_all_panels(browser, folder):
     tab = opened(browser, folder)
@@ -405,6 +408,7 @@ def test_a_legend_switches_an_agent_off_in_all_panels(browser, folder):
     assert min(tab.run(shown)) > 0
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_a_click_sorts_a_table_and_a_second_turns_it_round(browser, folder):
     tab = opened(browser, folder)
@@ -417,6 +421,7 @@ def test_a_click_sorts_a_table_and_a_second_turns_it_round(browser, folder):
     assert tab.run(column) == sorted(tab.run(column), reverse=True)
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_no_button_of_a_figure_leads_to_a_network(browser, folder):
     tab = opened(browser, folder)
@@ -425,6 +430,7 @@ def test_no_button_of_a_figure_leads_to_a_network(browser, folder):
     assert not [title for title in titles if title and "loud" in title]
 
 
+@pytest.mark.processes
 @needs_chromium
 def test_a_change_of_colour_scheme_is_followed(browser, folder):
     tab = opened(browser, folder)

@@ -205,6 +205,7 @@ def test_run_k_of_a_random_task_is_its_instance_k(capsys):
     assert sorted(tasks) == ["gridworld", "gridworld:seed=1", *fixed]
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
 def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(capsys, monkeypatch):
     workers = []

@@ -277,6 +277,7 @@ def test_csv_json_and_frames_hold_every_number(serial, tmp_path):
         assert serial.to_pandas()["score"].tolist() == serial.column("score").tolist()
 
 
+@pytest.mark.processes
 def test_two_processes_give_the_same_bits(serial):
     results = execute(SMALL, engine="processes", workers=2)
     assert results.same_bits(serial)
@@ -285,6 +286,7 @@ def test_two_processes_give_the_same_bits(serial):
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
 
 
+@pytest.mark.processes
 def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
     ray_or_skip()
     looks = []
@@ -310,6 +312,7 @@ def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
         assert b"RAY_USAGE_STATS_ENABLED=0" in environment
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere"])
 def test_a_cluster_that_is_not_there_is_told_at_once(address):
     ray_or_skip()
@@ -334,6 +337,7 @@ def test_a_single_thread_inside_and_as_before_outside():
         assert before, "no BLAS library with threads was found"
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("engine", ["serial", "processes"])
 def test_a_failing_trial_is_told_by_name(engine):
     trials = [Trial("riverswim:length=1", "random", 5, 0)]
@@ -351,6 +355,7 @@ def test_engines_are_checked_before_work():
         execute([trial], engine="serial", address="x")
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
 def test_a_killed_worker_process_loses_nothing(serial):
     killed = []
@@ -366,6 +371,7 @@ def test_a_killed_worker_process_loses_nothing(serial):
     assert children(os.getpid(), WORKER) == []
 
 
+@pytest.mark.processes
 @pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
 def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(tmp_path, serial):
     def stop(step):
@@ -399,6 +405,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.processes
 @pytest.mark.parametrize("guard", [True, False])
 def test_agents_of_a_script_are_found_by_workers(tmp_path, guard):
     script = tmp_path / "mine.py"

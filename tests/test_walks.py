@@ -9,7 +9,7 @@ from scipy import sparse
 import gim
 from gim.exploration import transitions as lists
 from gim.exploration.base import explorations
-from gim.exploration.tournament import OUT, UNKNOWN, draw, new_tournament, put, replay
+from gim.exploration.tournament import OUT, UNKNOWN, count_up, draw, new_tournament, put, replay
 from gim.exploration.ways import HERE, NONE
 from gim.jit import plain
 from gim.memory import flatten
@@ -18,7 +18,7 @@ from gim.run import prepare
 from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
-PUT, DRAW, REPLAY = plain(put), plain(draw), plain(replay)
+PUT, COUNT_UP, DRAW, REPLAY = plain(put), plain(count_up), plain(draw), plain(replay)
 
 
 # -- tournaments
@@ -32,6 +32,14 @@ def ties_of(tree, s, A):
     assert DRAW(tree, s, 0.2, 0.2) == drawn[0]
     assert DRAW(tree, s, np.nextafter(1, 0), 0.2) == drawn[-1]
     return {a: drawn.count(a) / 840 for a in set(drawn)}
+
+
+def up_to_date(tree):
+    """The same tree with all its matches played."""
+    tree = tree._replace(top=tree.top.copy(), ties=tree.ties.copy(), sole=tree.sole.copy())
+    for s in range(len(tree.top)):
+        REPLAY(tree, s)
+    return tree
 
 
 @pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
@@ -57,6 +65,32 @@ def test_a_tournament_draws_uniformly_among_the_best(A):
     tree.top[0, tree.top.shape[1] // 2 :][:A] = keys[1]
     REPLAY(tree, 0)
     assert ties_of(tree, 0, A) == ties_of(new_tournament(keys), 1, A)
+
+
+@pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
+def test_counting_up_draws_the_same(A):
+    """Keys grow by 1 and go out one by one, as visits do; then the state goes back to `put`."""
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        tree, twin = new_tournament(np.zeros((1, A))), new_tournament(np.zeros((1, A)))
+        visits = np.zeros(A)
+        for _ in range(40 * A):
+            u = rng.random()
+            a = DRAW(tree, 0, u, 0.0)
+            assert a == DRAW(twin, 0, u, 0.0)
+            a = int(rng.integers(A)) if rng.random() < 0.4 else a
+            if visits[a] != OUT:
+                visits[a] += 1
+                if visits[a] == 7 and (visits != OUT).sum() > 1:
+                    visits[a] = OUT
+                COUNT_UP(tree, 0, a, visits[a])
+                PUT(twin, 0, a, visits[a])
+            assert tree.top[0, 1] == visits.max()
+            if tree.sole[0] != UNKNOWN:
+                assert np.flatnonzero(visits == visits.max()).tolist() == [tree.sole[0]]
+        tree = up_to_date(tree)
+        assert np.array_equal(tree.top, new_tournament(visits[None]).top)
+        assert np.array_equal(tree.ties, new_tournament(visits[None]).ties)
 
 
 # -- lists of transitions
@@ -145,8 +179,9 @@ def started(run):
 def test_curious_walking_starts_from_counts(seed):
     run = partly_explored("curious", seed)
     walk, again = run.memory.walk, started(run)
-    assert np.array_equal(again.best.top, walk.best.top)
-    assert np.array_equal(again.best.ties, walk.best.ties)
+    best = up_to_date(walk.best)
+    assert np.array_equal(again.best.top, best.top)
+    assert np.array_equal(again.best.ties, best.ties)
     assert np.array_equal(again.escapes, walk.escapes)
     assert np.array_equal(again.open, walk.open)
 
@@ -155,7 +190,7 @@ def test_curious_walking_starts_from_counts(seed):
 def test_planned_walking_starts_from_counts(seed):
     run = partly_explored("planned", seed)
     walk, again = run.memory.walk, started(run)
-    assert np.array_equal(again.unknown.top, walk.unknown.top)
+    assert np.array_equal(again.unknown.top, up_to_date(walk.unknown).top)
     assert np.array_equal(again.met, walk.met)
     assert again.pairs[0] == walk.pairs[0]
     assert np.array_equal(again.ways.own, walk.ways.own)

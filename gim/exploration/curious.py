@@ -26,7 +26,15 @@ from gim.exploration.base import (
     at_random,
     new_options,
 )
-from gim.exploration.tournament import OUT, Tournament, draw, new_tournament, put, replay
+from gim.exploration.tournament import (
+    OUT,
+    Tournament,
+    count_up,
+    draw,
+    new_tournament,
+    put,
+    replay,
+)
 from gim.exploration.transitions import (
     ALSO_TO,
     END,
@@ -83,7 +91,7 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     if not walk.open[s]:
         put(walk.best, s, a, score(walk.escapes, counts.n, s, a))
     else:
-        put(walk.best, s, a, OUT if known.mask[s, a] else float(counts.n[s, a]))
+        count_up(walk.best, s, a, OUT if known.mask[s, a] else float(counts.n[s, a]))
     return wish
 
 

@@ -28,7 +28,7 @@ from gim.exploration.base import (
     at_random,
     new_options,
 )
-from gim.exploration.tournament import OUT, Tournament, draw, new_tournament, put
+from gim.exploration.tournament import OUT, Tournament, count_up, draw, new_tournament, replay
 from gim.exploration.transitions import note
 from gim.exploration.ways import HERE, NONE, Ways, new_ways, revise, with_room
 from gim.jit import hot, rare
@@ -74,7 +74,7 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     if new and note(walk.ways.links, s, a, t):
         wish = ROOM
     if not known.mask[s, a] or news & PAIR:
-        put(walk.unknown, s, a, OUT if known.mask[s, a] else float(n))
+        count_up(walk.unknown, s, a, OUT if known.mask[s, a] else float(n))
     doubled = n & (n - 1) == 0  # at 1, 2, 4, ... visits
     if news & END or (known.rho_known[s] and (new or doubled or news & PAIR)):
         mend(walk, counts, known, s, a, t, news)
@@ -85,8 +85,10 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
 def mend(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: int) -> None:
     """Mend the ways after a step that changed what s, or t, is worth or where it leads."""
     if news & END:
+        first = walk.unknown.top.shape[1] // 2
         for b in range(counts.n.shape[1]):
-            put(walk.unknown, t, b, OUT)
+            walk.unknown.top[t, first + b] = OUT
+        replay(walk.unknown, t)
         revise(walk.ways, counts, t, a, 0.0)
     if known.rho_known[s]:
         own = walk.detour[0] if walk.unknown.top[s, 1] > OUT else 0.0

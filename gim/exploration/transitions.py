@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import hot
+from gim.jit import rare
 from gim.memory import VISITS, Limit, Limits
 from gim.model.counts import Counts, transitions
 
 END = -1  # of a list
-ROOMY = 1 << 10  # transitions there is room for to begin with
+ROOMY = 1 << 12  # transitions there is room for to begin with: a run pays for room in milliseconds
 PAIR, STATE, ALSO_TO, ALSO_FROM = 0, 1, 2, 3  # columns of Links.table
 
 
@@ -97,7 +97,7 @@ def met(counts: Counts) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[n
     return table.row[some].astype(np.int64), table.col[some].astype(np.int64), table.data[some]
 
 
-@hot
+@rare
 def note(links: Any, s: int, a: int, t: int) -> bool:
     """Note a transition that is met first; True if there is no room for another."""
     k = links.used[0]
