@@ -88,6 +88,7 @@ class Mind:
     explored_at: int | None = None  # the episode in which exploration ended
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     notes: list[str] = field(default_factory=list)  # warnings, in the order they came
+    kept: dict[str, Any] = field(default_factory=dict)  # what would be computed anew else
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -18,6 +18,7 @@ from gim.agent import TERMINATED, Mind, Task
 from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_form, check_prior, no_prior
+from gim.inference.shared_rows import SharedRows
 from gim.jit import hot
 from gim.limits import check_rewards
 from gim.memory import LARGE, VISITS, Limits
@@ -52,9 +53,9 @@ class Belief(NamedTuple):
     infer_at: NDArray[np.int64]  # [1] visits at which to infer next
     rewards: KnownRewards = none_known()
 
-    def evidence(self) -> Evidence:
-        """Counts and prior together; see `gim.inference.evidence`."""
-        return evidence(self.counts, self.prior, self.terminal, self.rewards)
+    def evidence(self, rows: SharedRows | None = None) -> Evidence:
+        """Counts and prior together, or apart; see `gim.inference.evidence`."""
+        return evidence(self.counts, self.prior, self.terminal, self.rewards, rows)
 
     def limits(self) -> Limits:
         """See `gim.memory`."""
