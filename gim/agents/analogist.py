@@ -103,9 +103,10 @@ def hopeful(
     L: float,
     scales: Any,
     plan: Any,
+    first: int,
     room: Any,
 ) -> None:
-    """Backward induction with bonuses and one test, into plan = (q, v, policy).
+    """Backward induction with bonuses and one test, into plan = (q, v, policy), from `first` on.
 
     `seen` is the evidence with its columns [S, S*A] or CSR; `frame` the available pairs, terminal
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
@@ -141,7 +142,7 @@ def hopeful(
                 r[i] = np.inf  # brought down to the ceiling
     for s in range(S):
         v[H, s] = v0[s] = 0.0
-    for h in range(H - 1, -1, -1):
+    for h in range(H - 1, first - 1, -1):
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
         if h < H - 1:  # else they are 0
             sums(N, v[h + 1], v0, tests, mean, square, later)
@@ -197,7 +198,7 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
     ) -> None:
-        """Backward induction with the bonus, drawn anew, and one test."""
+        """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
         induct, N, sharp = self._read(memory, seen.N, task)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
@@ -221,6 +222,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             L,
             (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
             (memory.q, memory.v, memory.policy),
+            mind.step,
             room_for(task.S, task.A),
         )
 
