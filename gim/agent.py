@@ -83,11 +83,13 @@ class Mind:
     task: Task
     rng: np.random.Generator  # the stream of thinking
     episode: int = 0  # the episode in which the agent thinks
+    step: int = 0  # the step that it takes next; 0: that of a new episode
     plans: int = 0  # dynamic-programming operations for the policy
     walk_plans: int = 0  # those that only steered exploration
     explored_at: int | None = None  # the episode in which exploration ended
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     notes: list[str] = field(default_factory=list)  # warnings, in the order they came
+    kept: dict[str, Any] = field(default_factory=dict)  # what would be computed anew else
 
     @contextmanager
     def timed(self, phase: str) -> Iterator[None]:

@@ -247,7 +247,7 @@ class Run:
         episode = self.clock.episode.item()
         if self.clock.h.item() == 0 and self.steps > 0:
             episode -= 1  # that of the last step
-        self.mind.episode = episode
+        self.mind.episode, self.mind.step = episode, self.clock.h.item()
         seconds = self.mind.seconds
         before, counted = time.thread_time(), sum(seconds.values())
         if (memory := self.agent.think(self.memory, self.mind)) is not None:

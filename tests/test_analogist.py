@@ -98,7 +98,12 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift):
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
         given = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
     args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales, plan
-    induct((given, *seen[1:]), *args, room_for(S, A))
+    induct((given, *seen[1:]), *args, 0, room_for(S, A))
+    later = [np.full_like(part, -7) for part in plan]
+    induct((given, *seen[1:]), *args[:-1], tuple(later), 2, room_for(S, A))
+    for part, whole in zip(later, plan, strict=True):  # inside an episode: the steps to come
+        assert np.array_equal(part[2:], whole[2:])
+        assert (part[:2] == -7).all()
     expected = literal(*seen, frame, ceiling, test, astray, pooled, L, scales)
     np.testing.assert_allclose(plan[0], expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(plan[1][:-1], expected.max(axis=2), rtol=1e-9, atol=1e-9)

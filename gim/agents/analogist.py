@@ -56,23 +56,24 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent, Mind
-from gim.agents.backups import count_entries, most_of, sums_csr, sums_dense
+from gim.agent import Agent, Mind, Task
+from gim.agents.backups import count_entries, most_of, sums_apart, sums_csr, sums_dense
 from gim.agents.episodic import Episodic, Memory, pause
+from gim.agents.unknowns import missing, reward_noise, unknowns
 from gim.inference.base import inferences
-from gim.inference.belief import Belief
+from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
-from gim.jit import bind, hot, seldom
-from gim.model.counts import Counts
+from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
+from gim.jit import bind, hot
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
-OPEN = 0.5  # squared error of a prediction, above which it is none
 LITTLE = 0.1  # of the bonus, as a rule
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
+WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
@@ -102,9 +103,10 @@ def hopeful(
     L: float,
     scales: Any,
     plan: Any,
+    first: int,
     room: Any,
 ) -> None:
-    """Backward induction with bonuses and one test, into plan = (q, v, policy).
+    """Backward induction with bonuses and one test, into plan = (q, v, policy), from `first` on.
 
     `seen` is the evidence with its columns [S, S*A] or CSR; `frame` the available pairs, terminal
     states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
@@ -121,7 +123,7 @@ def hopeful(
     H, S, A = q.shape
     tests = False
     for i in range(S * A):
-        r[i] = one[i] = noise[i] = bonus[i] = 0.0
+        r[i] = one[i] = noise[i] = bonus[i] = mean[i] = square[i] = later[i] = 0.0
     for s in range(S):
         for a in range(A):
             i = s * A + a
@@ -140,9 +142,10 @@ def hopeful(
                 r[i] = np.inf  # brought down to the ceiling
     for s in range(S):
         v[H, s] = v0[s] = 0.0
-    for h in range(H - 1, -1, -1):
+    for h in range(H - 1, first - 1, -1):
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
-        sums(N, v[h + 1], v0, tests, mean, square, later)
+        if h < H - 1:  # else they are 0
+            sums(N, v[h + 1], v0, tests, mean, square, later)
         values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
@@ -164,6 +167,7 @@ def hopeful(
 
 hopeful_dense = bind(hopeful, "dense", sums=sums_dense)
 hopeful_csr = bind(hopeful, "csr", sums=sums_csr)
+hopeful_apart = bind(hopeful, "apart", sums=sums_apart)
 
 
 def room_for(S: int, A: int) -> Any:
@@ -176,54 +180,6 @@ def multiplier(episode: int, rng: np.random.Generator) -> float:
     """What the bonus is multiplied by in a plan: little as a rule, now and then up to all of it."""
     u, x = rng.random(2)
     return float(x * x) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
-
-
-def reward_noise(counts: Counts) -> float:
-    """Variance of a single reward, pooled over what was met twice: triples where they are kept."""
-    n: Any = counts.n.ravel()
-    R, R2 = counts.R.ravel(), counts.R2.ravel()
-    if counts.paid.size:
-        n, R, R2 = counts.next, counts.paid, counts.paid2
-    twice = n >= 2
-    n, R, R2 = n[twice], R[twice], R2[twice]
-    scatter = np.maximum(R2 - R**2 / n, 0.0)
-    total = float(scatter[scatter > 1e-9 * float(R2.max(initial=0.0))].sum())
-    return total / max(float((n - 1).sum()), 1.0)
-
-
-def unknowns(belief: Belief) -> NDArray[np.bool_]:
-    """Pairs never met whose prediction leaves too much open to stand for a first visit, [S, A]."""
-    prior, unmet = belief.prior, belief.counts.n == 0
-    if not (prior.n0.any() and unmet.any()):
-        return np.zeros(unmet.shape, bool)
-    sharp = sharpness(prior.q, prior.first, unmet.ravel()).reshape(unmet.shape)
-    error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
-    return np.asarray(unmet & (error > OPEN))
-
-
-def missing(belief: Belief, rewards: tuple[float, float]) -> float:
-    """How much more must be hidden: twice what the best pair met lacks to half of the range.
-
-    Where every step costs that is an end of the episode, until one was met.
-    """
-    counts, met = belief.counts, belief.counts.n > 0
-    if rewards[1] < 0.0 and not belief.terminal.any():
-        return -rewards[1]
-    if belief.rewards.given:
-        return 0.0
-    best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
-    return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
-
-
-@seldom(lambda q, first, which: q.size)
-def sharpness(q: Any, first: Any, which: Any) -> Any:
-    """The sum of q^2 of these rows, one after the other as they stand; 0 for the others."""
-    sharp = np.zeros(which.size)
-    for i in range(which.size):
-        if which[i]:
-            for j in range(first[i], first[i + 1]):
-                sharp[i] += q[j] * q[j]
-    return sharp
 
 
 @dataclass(frozen=True)
@@ -242,27 +198,23 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(
         self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
     ) -> None:
-        """Backward induction with the bonus, drawn anew, and one test."""
+        """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
-        rows = rows_of(seen.N, task.S, task.A)
-        memory.pause[0] = max(
-            pause(task.S, task.A, task.H), count_entries(rows) * task.H // ENTRIES
-        )
+        induct, N, sharp = self._read(memory, seen.N, task)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
-        pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts)
+        met = seen.N.met if isinstance(seen.N, Apart) else None
+        pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts, met)
         x = multiplier(mind.episode, mind.rng)
         scale = full * x
         hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
-        unknown = unknowns(belief)
+        unknown = unknowns(belief, sharp)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
-        sparse = isinstance(rows, tuple)
-        induct = hopeful_csr if sparse else hopeful_dense
         induct(
-            (rows if sparse else np.ascontiguousarray(rows.T), *seen[1:]),
+            (N, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory, rewards, mind),
@@ -270,8 +222,44 @@ class Analogist(Episodic, Agent, name="analogist"):
             L,
             (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
             (memory.q, memory.v, memory.policy),
+            mind.step,
             room_for(task.S, task.A),
         )
+
+    def think(self, memory: Memory, mind: Mind) -> Memory:
+        """Infer if it is time, then plan; where plans cost more than an episode may, they wait."""
+        wait = memory.pause[0] - mind.task.H
+        if mind.plans and memory.waited[0] < wait and not due(memory.belief):
+            return memory
+        return super().think(memory, mind)
+
+    def evidence(self, belief: Belief, mind: Mind) -> Evidence:
+        """Counts and prior together, or apart where the prior is dense and large."""
+        if belief.rewards.given or not is_dense(belief.counts, belief.prior):
+            return belief.evidence()
+        of, rows = mind.kept.get("rows", (None, None))
+        if of is not belief.prior.q:
+            rows = shared_rows(belief.prior)
+            mind.kept["rows"] = belief.prior.q, rows
+        return belief.evidence(rows)
+
+    def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, Any]:
+        """How to plan with visits by next state, and the sharpness of predictions, if known.
+
+        Sets the pause of plans by what they cost.
+        """
+        S, A, H = task.S, task.A, task.H
+        if isinstance(N, Apart):
+            kind, blocks, sharp = N.rows[:3]
+            work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
+            memory.pause[0] = H + work // WORK  # never inside an episode
+            room = tuple(np.empty((3, EIGHT * len(blocks))))
+            return hopeful_apart, (N.met, N.n0, kind, blocks, room), sharp
+        rows = rows_of(N, S, A)
+        memory.pause[0] = min(H, max(pause(S, A, H), count_entries(rows) * H // ENTRIES))
+        if isinstance(rows, tuple):
+            return hopeful_csr, rows, None
+        return hopeful_dense, np.ascontiguousarray(rows.T), None
 
     def _tests(
         self, memory: Memory, rewards: tuple[float, float], mind: Mind

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gim.inference.shared_rows import sums_of_blocks
 from gim.jit import hot
 
 STRIP = 512  # pairs whose sums stay in the nearest cache
@@ -51,6 +52,21 @@ def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later
             x2 += data[j] * (v[t] * v[t])
             if tests:
                 y += data[j] * v0[t]
+        mean[i], square[i], later[i] = x, x2, y
+
+
+@hot
+def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any) -> Any:
+    """The same of counts and prior apart, N = (CSR of counts, n0, kind, blocks, room)."""
+    (data, indices, indptr), n0, kind, blocks, (mean_q, square_q, later_q) = N
+    sums_of_blocks(blocks, v, v0, mean_q, square_q, later_q)
+    for i in range(mean.size):
+        x, x2, y = n0[i] * mean_q[kind[i]], n0[i] * square_q[kind[i]], n0[i] * later_q[kind[i]]
+        for j in range(indptr[i], indptr[i + 1]):
+            t = indices[j]
+            x += data[j] * v[t]
+            x2 += data[j] * (v[t] * v[t])
+            y += data[j] * v0[t]
         mean[i], square[i], later[i] = x, x2, y
 
 

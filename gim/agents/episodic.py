@@ -119,6 +119,10 @@ class Episodic:
         """Fill q, v and policy of the memory; `rewards` are the least and the largest r(s,a)."""
         raise TypeError(f"{type(self).__name__} must define plan(memory, seen, rewards, mind)")
 
+    def evidence(self, belief: Belief, mind: Mind) -> Evidence:
+        """What a plan goes by: counts and prior together."""
+        return belief.evidence()
+
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing seen, but what a model learned elsewhere stands for."""
         S, A, H = task.S, task.A, task.H
@@ -148,7 +152,7 @@ class Episodic:
         if belief is not memory.belief:  # a new memory costs the loop a new start
             memory = memory._replace(belief=belief)
         with mind.timed("planning"):
-            self.plan(memory, belief.evidence(), rewards, mind)
+            self.plan(memory, self.evidence(belief, mind), rewards, mind)
         n = memory.belief.counts.n
         memory.later[:] = (1.0 + self.growth) * n
         memory.now[:] = n + np.maximum(n, self.at_once) if self.growth > 0 else np.inf

@@ -25,6 +25,7 @@ from gim.inference.cross_validation import Answers, CrossValidation
 from gim.inference.prior import with_judges
 from gim.inference.reuse import MODEL, offers
 from gim.inference.rewards import infer_rewards
+from gim.inference.tails import cut
 from gim.inference.transfer import RulesOf
 from gim.inference.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
@@ -201,21 +202,6 @@ def hardly_tried(split: CrossValidation) -> Floats:
 def evidence_around(n: Floats) -> Floats:
     """Visits behind a prediction of each pair [S, A]: of its state and of its action, elsewhere."""
     return np.minimum(n.sum(axis=1, keepdims=True) - n, n.sum(axis=0) - n)
-
-
-def cut(rows: sparse.csr_array, tail: float) -> sparse.csr_array:
-    """The leading successors of each row, all but a mass of `tail`, normalised again."""
-    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    order = np.lexsort((rows.data, pair))  # rising within each row
-    before = np.cumsum(rows.data[order])
-    before -= np.append(0.0, before)[rows.indptr[:-1]][pair]
-    keep = np.zeros(rows.data.size, bool)
-    keep[order] = before > tail
-    sizes = np.bincount(pair[keep], minlength=rows.shape[0])
-    sums = np.bincount(pair[keep], rows.data[keep], rows.shape[0])
-    data = rows.data[keep] / sums[pair[keep]]
-    first = np.append(0, np.cumsum(sizes))
-    return sparse.csr_array((data, rows.indices[keep], first), shape=rows.shape)
 
 
 __all__ = ["FAMILIES", "MODEL", "Analogy", "Inferred"]

@@ -1,9 +1,10 @@
 """What an agent has seen and what it infers: in the memory of every agent that counts.
 
 The prior is inferred anew when the visits have doubled, while most pairs were never met when they
-have grown by half, and once all were met when there is news (`news_after`); as long as it says
-nothing at all, when there are so many more as the inference itself asks for (`Inference.retry`). An
-inference that fails is left out with a note, and the run goes on.
+have grown by half (unless that costs much: COSTLY), and once all were met when there is news
+(`news_after`); as long as it says nothing at all, when there are so many more as the inference
+itself asks for (`Inference.retry`). An inference that fails is left out with a note, and the run
+goes on.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from gim.agent import TERMINATED, Mind, Task
 from gim.inference.base import Frame
 from gim.inference.evidence import Evidence, evidence
 from gim.inference.prior import Floats, Prior, check_form, check_prior, no_prior
+from gim.inference.shared_rows import SharedRows
 from gim.jit import hot
 from gim.limits import check_rewards
 from gim.memory import LARGE, VISITS, Limits
@@ -36,6 +38,7 @@ from gim.model.learned import LearnedModel
 
 AGAIN = 2.0  # visits over those at the last inference that said something
 EARLY = 1.5  # the same while most pairs were never met: what is inferred of them then matters most
+COSTLY = 1 << 20  # numbers of a prior, from which it is not inferred anew as soon as that
 LATE = 16.0  # the same at the most, where all pairs were met and hardly a visit is news
 FULL, NEWS = 20.0, 1.25  # visits that a pair counts for in the end; growth of all that is news
 SOON = 16  # visits by which a model learned elsewhere is judged for the first time
@@ -52,9 +55,9 @@ class Belief(NamedTuple):
     infer_at: NDArray[np.int64]  # [1] visits at which to infer next
     rewards: KnownRewards = none_known()
 
-    def evidence(self) -> Evidence:
-        """Counts and prior together; see `gim.inference.evidence`."""
-        return evidence(self.counts, self.prior, self.terminal, self.rewards)
+    def evidence(self, rows: SharedRows | None = None) -> Evidence:
+        """Counts and prior together, or apart; see `gim.inference.evidence`."""
+        return evidence(self.counts, self.prior, self.terminal, self.rewards, rows)
 
     def limits(self) -> Limits:
         """See `gim.memory`."""
@@ -140,6 +143,8 @@ def inferred_when_due(
     r_n0 = (prior.n0 > 0) * 1.0 if known else prior.r_n0
     prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
     again = news_after(belief.counts.n[playable]) if prior.speaks else infer.retry
+    if prior.q.size >= COSTLY:
+        again = max(again, AGAIN)
     belief.infer_at[0] = max(visits + 1, int(again * visits))
     return belief._replace(prior=prior) if spoke or prior.speaks else belief
 

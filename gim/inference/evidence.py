@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.inference.prior import Floats, Prior
+from gim.inference.shared_rows import EIGHT, LARGE, Apart, SharedRows, met_rows
 from gim.jit import entry, hot, seldom
 from gim.model.counts import (
     Counts,
@@ -36,14 +37,13 @@ from gim.model.counts import (
 )
 from gim.model.known_rewards import KnownRewards, payments
 
-LARGE = 1 << 20  # numbers of a table of counts, from which it is added to as sparse rows
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Evidence(NamedTuple):
     """What counts and prior say together, as if all of it had been counted."""
 
-    N: Any  # [S, A, S], or CSR of S*A rows: visits by next state
+    N: Any  # [S, A, S], or CSR of S*A rows, or `Apart`: visits by next state
     n: Floats  # [S, A] visits
     R: Floats  # [S, A] sum of rewards
     R2: Floats  # [S, A] sum of squared rewards
@@ -55,6 +55,7 @@ def evidence(
     prior: Prior,
     terminal: NDArray[np.bool_],
     rewards: KnownRewards | None = None,
+    rows: SharedRows | None = None,
 ) -> Evidence:
     """Put counts and prior together.
 
@@ -64,15 +65,18 @@ def evidence(
         terminal: [S] states seen to end an episode, perhaps since the prior was made: nothing is
             inferred of them.
         rewards: where they are known they stand for those that were seen.
+        rows: those of the prior, if a plan can read counts and prior apart (see `shared_rows`).
     """
-    seen = _learned(counts, prior, terminal)
     if rewards is None or not rewards.given:
-        return seen
+        return _learned(counts, prior, terminal, rows)
+    seen = _learned(counts, prior, terminal)
     R, R2, n_r = payments(rewards, csr_of(seen.N, seen.n), seen.n)
     return seen._replace(R=R, R2=R2, n_r=n_r)
 
 
-def _learned(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evidence:
+def _learned(
+    counts: Counts, prior: Prior, terminal: NDArray[np.bool_], shared: SharedRows | None = None
+) -> Evidence:
     """Counts and prior together, rewards as they were seen and inferred."""
     n = counts.n.astype(np.float64)
     if not prior.speaks:
@@ -80,16 +84,18 @@ def _learned(counts: Counts, prior: Prior, terminal: NDArray[np.bool_]) -> Evide
     goes_on = ~terminal[:, None]
     n0, r_n0 = prior.n0 * goes_on, rewards_hold(counts, prior) * prior.r_n0 * goes_on
     N = transitions(counts)
-    rows = csr_of(N, counts.n)
+    rows = csr_of(N, counts.n) if shared is None else met_rows(N.reshape(n.size, -1), n.ravel())
     if np.isfinite(n0).all() and (prior.doubt > 0).any():
-        n0 = holds(*rows, counts.n, prior, n0) * n0
+        n0 = holds(rows, prior, n0, shared) * n0
     by_next = None
     if prior.r_next.size and counts.paid.size:
-        by_next = _rewards_by_next(rows, counts, prior, np.where(r_n0 > 0, n0, 0.0))
+        by_next = _rewards_by_next(rows, counts, prior, np.where(r_n0 > 0, n0, 0.0), shared)
     replaced = np.isinf(n0)
     keep, n0 = np.where(replaced, 0.0, 1.0), np.where(replaced, 1.0, n0)
     of_rewards, r_n0 = np.where(np.isinf(r_n0), 0.0, 1.0), np.where(np.isinf(r_n0), 1.0, r_n0)
-    total, all_visits = _added(N, rows, prior, keep, n0), keep * n + n0
+    total: Any = None if shared is None else Apart(rows, n0.ravel(), shared)
+    total = _added(N, rows, prior, keep, n0) if total is None else total
+    all_visits = keep * n + n0
     if by_next is not None:
         R, R2 = by_next
         return Evidence(total, all_visits, R, R2, np.where(r_n0 > 0, all_visits, n))
@@ -122,13 +128,19 @@ def _added(N: Any, rows: Any, prior: Prior, keep: Floats, n0: Floats) -> Any:
     return sparse.csr_array(parts, shape=(n0.size, len(n0)))
 
 
-def _rewards_by_next(rows: Any, counts: Counts, prior: Prior, n0: Floats) -> tuple[Floats, Floats]:
+def _rewards_by_next(
+    rows: Any, counts: Counts, prior: Prior, n0: Floats, shared: SharedRows | None
+) -> tuple[Floats, Floats]:
     """Sums of rewards and of their squares where they depend on the next state, [S, A] each.
 
     A successor that was met pays what it paid there, the others what is predicted.
     """
     paid = rewards_by_triple(counts, sparse.csr_array(rows, shape=(n0.size, len(n0))))
-    R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, n0.ravel())
+    visits = n0 if shared is None else np.where(counts.n > 0, n0, 0.0)
+    R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, visits.ravel())
+    if shared is not None:  # what a pair never met pays is known beforehand
+        R += np.where(counts.n > 0, 0.0, n0).ravel() * shared.r
+        R2 += np.where(counts.n > 0, 0.0, n0).ravel() * shared.r2
     return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
 
 
@@ -191,14 +203,15 @@ def add_csr(
     return data[:size], indices[:size], indptr
 
 
-def holds(
-    N: Floats, columns: Any, starts: Any, n: NDArray[np.int64], prior: Prior, n0: Floats
-) -> Floats:
+def holds(rows: Any, prior: Prior, n0: Floats, shared: SharedRows | None = None) -> Floats:
     """The probability w [S, A] that each prediction holds at its pair, given its own visits."""
     S, A = n0.shape
-    sides = compare_likelihoods(
-        (N, columns, starts), prior.q, prior.next, prior.first, n0.ravel(), prior.leak.ravel(), S
-    )
+    if shared is None:
+        said = predicted(rows[1], rows[2], prior.q, prior.next, prior.first)
+    else:
+        kind = np.repeat(shared.kind, np.diff(rows[2]))
+        said = shared.blocks[kind // EIGHT, rows[1], kind % EIGHT]
+    sides = compare_likelihoods(rows, said, n0.ravel(), prior.leak.ravel(), S)
     odds = np.log(np.maximum(prior.doubt, 1e-300)) - np.log1p(-np.minimum(prior.doubt, 1 - 1e-12))
     other = np.clip(sides[1] - sides[0], -700.0, 700.0).reshape(S, A) + odds
     w = 1.0 / (1.0 + np.exp(np.clip(other, -700.0, 700.0)))
@@ -217,26 +230,36 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 
-@seldom(lambda rows, q, *_: 10 * (rows[0].size + q.size))
-def compare_likelihoods(
-    rows: Any, q: Any, next: Any, first: Any, n0: Any, leak: Any, S: int
-) -> Any:
+@seldom(lambda columns, starts, q, *_: columns.size + q.size)
+def predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
+    """What is predicted of each successor that was met, in the order of the counts."""
+    said = np.zeros(columns.size)
+    for i in range(starts.size - 1):
+        k = first[i]
+        for j in range(starts[i], starts[i + 1]):
+            while k < first[i + 1] and next[k] < columns[j]:
+                k += 1
+            if k < first[i + 1] and next[k] == columns[j]:
+                said[j] = q[k]
+    return said
+
+
+@seldom(lambda rows, *_: 10 * rows[0].size)
+def compare_likelihoods(rows: Any, said: Any, n0: Any, leak: Any, S: int) -> Any:
     """ln DM(N; n0 ((1 - leak) q + leak/S)) and ln DM(N; 1/S) of every row, [2, rows].
 
-    The first is -inf where something was seen that is impossible under the prediction.
+    `said` is q of each successor that was met. The first is -inf where something was seen that is
+    impossible under the prediction.
     """
-    N, columns, starts = rows
+    N, _, starts = rows
     sides = np.zeros((2, n0.size))
     blank = log_gamma(1.0 / S)
     for i in range(n0.size):
         if n0[i] <= 0.0 or starts[i] == starts[i + 1]:
             continue
-        k, total, with_q, without = first[i], 0.0, 0.0, 0.0
+        total, with_q, without = 0.0, 0.0, 0.0
         for j in range(starts[i], starts[i + 1]):
-            while k < first[i + 1] and next[k] < columns[j]:
-                k += 1
-            says = q[k] if k < first[i + 1] and next[k] == columns[j] else 0.0
-            alpha = n0[i] * ((1.0 - leak[i]) * says + leak[i] / S)
+            alpha = n0[i] * ((1.0 - leak[i]) * said[j] + leak[i] / S)
             total += N[j]
             without += log_gamma(1.0 / S + N[j]) - blank
             if alpha <= 0.0:

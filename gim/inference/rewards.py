@@ -54,8 +54,8 @@ class RewardRule:
             self.doubts = self._doubts(search, best)
 
     def predict(self, pair: NDArray[np.int64], t: NDArray[np.int64]) -> PaidFor:
-        """Of triples (s*A + a, s')."""
-        if self.silent:
+        """Of triples (s*A + a, s'); nothing where no level of the rule is to be trusted."""
+        if self.silent or min(each.min(initial=1.0) for each in self.doubts) == 1.0:
             return PaidFor(np.zeros(len(pair)), np.ones(len(pair)))
         said, level = self.rule.predict(pair, t)
         entered = self.rule.entered[t]

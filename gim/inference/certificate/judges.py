@@ -28,7 +28,7 @@ from scipy import sparse
 
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
-from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma
+from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma, predicted
 from gim.jit import seldom
 from gim.model.counts import transitions
 
@@ -175,10 +175,11 @@ class Judges:
         Either p ~ Dirichlet(n0 q'), q' = (1 - leak) q + leak/S, or p may be anything; the leak and
         the share of failures are those under which the judges are most likely.
         """
-        N, held = parts_of(self.N), parts_of(self.held)
+        N = parts_of(self.N)
+        said = predicted(*N[1:], *parts_of(self.held))
         own, best, found = n0.ravel()[self.pairs], -np.inf, Failures(np.zeros(0), 1.0, 0.0)
         for leak in LEAKS:
-            rule, anything = compare_likelihoods(N, *held, own, np.full(own.size, leak), self.S)
+            rule, anything = compare_likelihoods(N, said, own, np.full(own.size, leak), self.S)
             odds, share = np.exp(np.clip(anything - rule, -700.0, 700.0)), 0.1
             for _ in range(ROUNDS):
                 fails = odds * (share / (1.0 - share))

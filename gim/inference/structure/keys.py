@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gim.inference.structure.triples import Floats, Ints, Triples, ranked, summed
+from gim.inference.structure.triples import Floats, Ints, Triples, distinct, ranked, summed
 
 
 class Feature(NamedTuple):
@@ -63,9 +63,9 @@ def valued(key: Ints, y: Floats, weight: Floats, many: int, tolerance: float) ->
     value = summed(key, weight * y, many) / np.maximum(total, 1e-300)
     rounded = equal(y, tolerance)
     width = rounded.max(initial=0) + 1
-    cell, of = np.unique(key * width + rounded, return_inverse=True)
-    mass = summed(of.ravel(), weight, len(cell))
-    middle = summed(of.ravel(), weight * y, len(cell)) / np.maximum(mass, 1e-300)
+    cell, of = distinct(key * width + rounded)
+    mass = summed(of, weight, len(cell))
+    middle = summed(of, weight * y, len(cell)) / np.maximum(mass, 1e-300)
     most = mass > 0.5 * total[cell // width]
     value[cell[most] // width] = middle[most]
     return value

@@ -20,6 +20,7 @@ Mask = NDArray[np.bool_]
 
 SINGLED = 32  # actions up to which each is a feature of its own
 MOST_PAYS = 16  # different rewards up to which what a pair pays is a feature
+SMALL = 4  # times as many as there are keys, up to which they are looked up instead of sorted
 
 
 class Triples:
@@ -246,8 +247,22 @@ def ranked(rows: Ints) -> Ints:
         if width == 1:  # it tells nothing apart
             continue
         key = rank * width + (column - least)
-        rank = np.unique(key, return_inverse=True)[1].astype(np.int64).ravel()
+        rank = distinct(key)[1]
     return rank
+
+
+def distinct(key: Ints) -> tuple[Ints, Ints]:
+    """The different ones of whole numbers from 0, in their order, and the place [n] of each.
+
+    Sorting is what takes long elsewhere: where the numbers are small they need none.
+    """
+    most = int(key.max(initial=0)) + 1
+    if most > SMALL * len(key):
+        values, place = np.unique(key, return_inverse=True)
+        return values, place.astype(np.int64).ravel()
+    there = np.zeros(most, bool)
+    there[key] = True
+    return np.flatnonzero(there), (np.cumsum(there) - 1)[key]
 
 
 def summed(group: Ints, values: Floats, groups: int) -> Floats:
