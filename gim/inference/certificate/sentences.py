@@ -79,8 +79,9 @@ def of_pairs(it: Certificate) -> str:
             f"nothing is inferred that could be checked yet, and {pairs(unmet, 'was', 'were')} "
             "never met: more episodes would tell"
         )
-    met = "all of them met" if not unmet else f"{unmet:,} of them never met"
-    met = "none of them ever met" if unmet == inferred else met
+    met = f"{unmet:,} of them never met"
+    if unmet in (0, inferred):
+        met = "met already" if not unmet else "never met"
     text = f"{pairs(inferred, 'is', 'are')} inferred, {met}"
     if silent == inferred:
         return f"{text}; none has a bound on its error: too few like it were tried"
