@@ -21,6 +21,7 @@ from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
 from gim.inference.certificate.judges import parts_of
 from gim.inference.certificate.payments import payments
+from gim.inference.certificate.sentences import of_pairs
 from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts
 from gim.run import prepare, task_of
@@ -399,7 +400,7 @@ def test_states_never_left_get_no_bound_and_it_says_so(kind):
     assert found.unbounded.sum() == 64
     assert np.allclose(found.l1[:4], 2.0)
     assert np.allclose(found.value[:, :4], np.ptp(found.V[1:-1], axis=1)[:, None, None])
-    assert "64 have none: too few like them were tried" in str(found)
+    assert "64 of 384 have none until more like them are tried" in str(found)
     assert found.against(mdp).inferred == found.inferred.sum() - 64
 
 
@@ -673,3 +674,21 @@ def test_ends_found_after_an_inference_are_worth_nothing():
             kept[kind] += found.lower <= mdp.policy_return(found.policy) <= found.upper
     assert kept["guaranteed"] == 3
     assert kept["credible"] >= 2  # rare ends, after 1,000 steps
+
+
+@pytest.mark.parametrize(
+    ("inferred", "unmet", "silent", "judged", "said"),
+    [
+        (1, 0, 0, 9, "1 pair is inferred, met already; bounds on errors"),
+        (4, 1, 0, 9, "4 pairs are inferred, 1 of them never met; bounds"),
+        (4, 4, 2, 9, "4 pairs are inferred, never met; bounds"),
+        (4, 4, 2, 9, "but 2 of 4 have none until more like them are tried"),
+        (4, 1, 4, 9, "none has a bound on its error: too few like it were tried"),
+        (4, 1, 4, 0, "and 1 pair was never met: more episodes would tell"),
+        (0, 0, 0, 9, "nothing is inferred"),
+    ],
+)
+def test_of_pairs_it_says_what_would_help(inferred, unmet, silent, judged, said):
+    first = np.arange(6)
+    masks = {"inferred": first < inferred, "unmet": first < unmet, "unbounded": first < silent}
+    assert said in of_pairs(SimpleNamespace(**masks, judged=judged, share=0.9))

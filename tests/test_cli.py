@@ -122,6 +122,12 @@ def test_train_shows_figures_curve_and_policy(shows) -> None:
     assert run.best_policy().table() in out
 
 
+def test_where_chance_loses_the_score_begins_with_the_way_from_there(shows) -> None:
+    out = shows("train", "casinoland", "--agent", "q_learning", *SHORT)
+    way = r"^score  +-?[\d.e+-]+ % of the way from the random policy to the optimum "
+    assert re.search(way + r"\(mean return over the optimum: -?[\d.]+\)$", out, re.M)
+
+
 def test_train_tells_the_best_policy_from_the_one_in_force(shows) -> None:
     words = ("FrozenLake-v1", "--agent", "psrl", "--episodes", "100", "--seed", "2")
     out = shows("train", *words)

@@ -91,10 +91,18 @@ def _gallery(source: Path) -> None:
 
 def _tables_of_contents(source: Path) -> None:
     gallery = source / "gallery" / "index.md"
-    gallery.write_text(gallery.read_text("utf-8") + _toctree("", ORDER, hidden=False), "utf-8")
+    listed = "\n".join([gallery.read_text("utf-8"), *map(_entry, ORDER), "", _toctree("", ORDER)])
+    gallery.write_text(listed, "utf-8")
     trees = [_toctree(title, names) for title, names in TREE.items()]
     index = source / "index.md"
     index.write_text(index.read_text("utf-8") + "\n".join(trees), "utf-8")
+
+
+def _entry(name: str) -> str:
+    """A line of the gallery: a page, and the first sentence of what it is about."""
+    title, _, about = pages.read(DOCS / "gallery" / f"{name}.py")[0].text.partition("\n")
+    first = re.split(r"(?<=[.?!])\s", " ".join(about.split()))[0]
+    return f"- **[{title.removeprefix('# ')}]({name}.md)**" + (f"  \n  {first}" if first else "")
 
 
 def _toctree(title: str, names: list[str], hidden: bool = True) -> str:

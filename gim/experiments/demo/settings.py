@@ -27,7 +27,7 @@ class World(NamedTuple):
 
 GRID = World("Grid 8 x 8", "gridworld:height=8,width=8,horizon=40", 10)
 LAKE = World("FrozenLake 8 x 8", f"{newest('FrozenLake')}:map_name=8x8", 30)
-INVENTORY = World("Inventory", "inventory", 5)
+INVENTORY = World("Inventory", "inventory", 10)
 WORLDS = (GRID, LAKE, INVENTORY)
 
 

@@ -27,7 +27,7 @@ class DemoWords(Demo):
     statement = (
         "`run.analogies()` says in sentences what was learned, as far as pairs held out bear it "
         "out; `run.best_policy()` is what to deploy; `gim.certify(run)` says how far both may be "
-        "trusted. `gim train inventory --episodes 5` prints all three."
+        "trusted. `gim train inventory --episodes 10` prints all three."
     )
 
     def analyse(self, results: ResultsByCell) -> Artefact:

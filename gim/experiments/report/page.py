@@ -63,7 +63,8 @@ def _head(findings: Findings) -> str:
         f'<a href="#{escape(each.key)}">{escape(short_title(each))}</a>'
         for each in findings.artefacts
     )
-    about = f"Scale {findings.scale}." if findings.scale else ""
+    rehearsed = findings.scale and not SCALES[findings.scale].whole
+    about = f"Scale {findings.scale}." if rehearsed else ""
     made = ", ".join(f"{name} {number}" for name, number in findings.versions.items())
     command = f"<code>{escape(findings.command)}</code>"
     took = f" in {_spell(findings.seconds)}" if findings.seconds else ""

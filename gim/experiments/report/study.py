@@ -101,7 +101,7 @@ def _rank(results: Results) -> float:
 def _panels(world: str, results: Results, groups: Groups) -> list[Panel]:
     """Returns between the lines of the random policy and of the optimum, and regret."""
     curves = [_curve(agent, part) for agent, part in groups]
-    panels = [Panel(world, "episode", "mean return since the last point", curves)]
+    panels = [Panel(world, "episode", "mean return", curves)]
     best, random = (float(results.column(f"{w}_return").mean()) for w in ("optimal", "random"))
     if np.isfinite(best):
         x = [curves[0].x[0], curves[0].x[-1]]

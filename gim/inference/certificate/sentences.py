@@ -23,7 +23,8 @@ def of_returns(it: Certificate) -> str:
     if it.useless and it.blind > 1.0 - it.share:
         return (
             f"{it.kind}: no bound yet, {percent(it.blind)} of the episodes meet pairs that "
-            f"were never tried and are like no other (`.unbounded`): try these; {expects}"
+            "were never tried and are like no other (`.unbounded`), which more episodes would try; "
+            f"{expects}"
         )
     how = "with probability" if it.kind == "credible" else "with a probability of at least"
     low, high = (figure(x) for x in it.earns)
@@ -78,7 +79,9 @@ def of_pairs(it: Certificate) -> str:
             f"nothing is inferred that could be checked yet, and {pairs(unmet, 'was', 'were')} "
             "never met: more episodes would tell"
         )
-    met = "all of them met" if not unmet else f"{unmet:,} of them never met"
+    met = f"{unmet:,} of them never met"
+    if unmet in (0, inferred):
+        met = "met already" if not unmet else "never met"
     text = f"{pairs(inferred, 'is', 'are')} inferred, {met}"
     if silent == inferred:
         return f"{text}; none has a bound on its error: too few like it were tried"
