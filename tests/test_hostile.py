@@ -1,12 +1,15 @@
 """What a broken environment, a strange file or an absurd number may do: one line, nothing lost."""
 
+import importlib
+import sys
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 import gim
-from gim import files
+from gim import files, starting
 from gim.cli import main
 from gim.limits import check_returns
 from gim.planning.checks import NEAREST
@@ -210,3 +213,18 @@ def test_a_read_that_fails_says_of_what(tmp_path, monkeypatch):
         gim.load(path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         gim.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"), [("-m", True), ("/usr/bin/gim", True), ("pytest", False), ("", False)]
+)
+def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
+    monkeypatch.setattr(sys, "argv", [word])
+    monkeypatch.setattr(sys, "excepthook", before := sys.excepthook)
+    importlib.reload(starting)
+    assert (sys.excepthook is not before) == ours
+    if ours:
+        sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+        assert capsys.readouterr().err == "gim: interrupted\n"
+        sys.excepthook(ValueError, ValueError("another"), None)
+        assert "ValueError: another" in capsys.readouterr().err

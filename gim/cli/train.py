@@ -138,7 +138,6 @@ def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
 def _keep(run: Run, path: Path) -> None:
     """Keep what was learned before an error, beside what is there: it may be the better one."""
     path = path.with_name(f"{path.stem}.failed{path.suffix}")
-    run.leave_episode()
     with suppress(ValueError, OSError):
         run.save(path)
         print(f"gim: note: the run up to the error is kept; {_how_to_go_on(path)}", file=sys.stderr)
