@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+import tempfile
 
 import gymnasium
 import numpy as np
@@ -228,3 +229,26 @@ def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
         assert capsys.readouterr().err == "gim: interrupted\n"
         sys.excepthook(ValueError, ValueError("another"), None)
         assert "ValueError: another" in capsys.readouterr().err
+
+
+def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch, capsys):
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    path, save = tmp_path / "gone" / "run.npz", gim.runs.Run.save
+
+    def full(run, where):
+        if where == path:
+            with files.replacing(tmp_path / "run.npz"):
+                raise OSError(28, "No space left on device")
+        save(run, where)
+
+    monkeypatch.setattr(gim.runs.Run, "save", full)
+    path.parent.mkdir()
+    line = said_by(capsys, "train", "riverswim", "--agent", "random", "--episodes", "3",
+                   "--save", str(path))  # fmt: skip
+    (kept,) = room.glob("gim-*/run.npz")
+    assert f"No space left on device: '{tmp_path}/run.npz'" in line
+    assert line.endswith(f"; the run is in {kept} instead")
+    assert gim.load(kept, "run").returns.size == 3
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []

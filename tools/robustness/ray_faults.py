@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -20,7 +21,12 @@ from gim.experiments import execute
 from gim.experiments.trial import Trial
 from tools.robustness import faults
 
-WHO = {"worker": "ray::", "head": "gcs_server", "node": "raylet/raylet", "parent": ""}
+WHO = {  # how their command lines begin
+    "worker": r"ray::(_work|IDLE)",
+    "head": r"[^\0]*/gcs_server\0",
+    "node": r"[^\0]*/raylet\0",
+    "parent": r"",
+}
 SECONDS = 120  # that the disturbed study may take
 PATIENCE = "RAY_gcs_rpc_server_reconnect_timeout_s"  # Ray's own: how long a head is waited for
 
@@ -61,8 +67,8 @@ def _lost(who: str, number: signal.Signals, folder: Path, trials: list[Trial]) -
         raise AssertionError("what was done before it is not stored")
 
 
-def descendants(pid: int, mark: str) -> list[int]:
-    """Processes below this one, at any depth, whose command line contains a mark."""
+def descendants(pid: int, begins: str) -> list[int]:
+    """Processes below this one, at any depth, whose command line begins like this."""
     parents, commands = {}, {}
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -74,7 +80,7 @@ def descendants(pid: int, mark: str) -> list[int]:
     below = {pid}
     while more := {child for child, parent in parents.items() if parent in below} - below:
         below |= more
-    return sorted(child for child in below - {pid} if mark in commands[child])
+    return sorted(child for child in below - {pid} if re.match(begins, commands[child]))
 
 
 def disturbed(who: str, number: int) -> Callable[[Any], None]:
