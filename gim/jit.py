@@ -28,7 +28,7 @@ import atexit
 import hashlib
 import inspect
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache, update_wrapper
 from pathlib import Path
@@ -99,7 +99,7 @@ def bind(
     or with `work` like `seldom`.
     """
     copy = _copy(template, functions)
-    copy.__qualname__ = f"{template.__name__}[{label}]"
+    copy.__qualname__ = f"{template.__name__}[{label}{_of_others(copy)}]"
     if work is not None:
         return seldom(work)(copy)
     return hot(copy) if inner else entry(copy)
@@ -283,6 +283,30 @@ def _collect(f: FunctionType, files: dict[Any, bytes]) -> None:
         callee = getattr(value, "py_func", None)
         if callee is not None and callee.__code__.co_filename not in seen:
             _collect(callee, files)
+
+
+def _of_others(f: FunctionType) -> str:
+    """What tells copies apart that call code of others: files of theirs may use one label twice.
+
+    Of gim's own functions nothing: each of its labels stands for one choice of them.
+    """
+    told = "\n".join(_told(f, set()))
+    return f".{hashlib.sha256(told.encode()).hexdigest()[:8]}" if told else ""
+
+
+def _told(f: FunctionType, seen: set[FunctionType]) -> Iterator[str]:
+    seen.add(f)
+    code, space = f.__code__, f.__globals__
+    cells = [cell.cell_contents for cell in f.__closure__ or ()]
+    closed: dict[str, Any] = dict(zip(code.co_freevars, cells, strict=True))
+    if str(space.get("__name__")).partition(".")[0] != "gim":
+        values = {name: v for name, v in closed.items() if not hasattr(v, "py_func")}
+        yield f"{f.__qualname__} in line {code.co_firstlineno} with {values!r}"
+    used: dict[str, Any] = {name: space.get(name) for name in code.co_names}
+    for name, value in (used | closed).items():
+        if hasattr(value, "py_func") and value.py_func not in seen:
+            told = list(_told(value.py_func, seen))
+            yield from [name, *told] if told else []
 
 
 def _source(f: FunctionType) -> bytes:

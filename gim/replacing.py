@@ -58,8 +58,11 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
                 temporary.chmod(stat.S_IMODE(path.stat().st_mode))
             os.fsync(file.fileno())
         temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
+    except BaseException as problem:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        if isinstance(problem, OSError) and problem.errno and not problem.filename:
+            problem.filename = str(path)  # a write that fails does not say of what
         raise
 
 

@@ -15,7 +15,6 @@ from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
 from gim.interrupts import interrupts
-from gim.limits import REWARD
 from gim.loop import Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, rebuild, trusted
@@ -67,10 +66,8 @@ class Run:
         self._driver: Compiled | Stepwise = (
             Compiled(agent, world, self.random)
             if isinstance(world, TabularMDP)
-            else Stepwise(agent, world, task.H, self.random)
+            else Stepwise(agent, world, task.H, self.random, agent.belief(self.memory) is not None)
         )
-        if isinstance(self._driver, Stepwise) and agent.belief(self.memory) is not None:
-            self._driver.most = min(self._driver.most, REWARD)
         self.to_compile = self._driver.to_compile  # whether the first step waits for the compiler
 
     # -- what came of it
@@ -216,15 +213,6 @@ class Run:
         while not self.finished and self.steps < steps:
             self._advance(steps - self.steps)
         return self
-
-    def leave_episode(self) -> None:
-        """Forget where an episode stands whose environment has failed, so that the run can be kept.
-
-        What was learned in it stays; the run goes on with a new one.
-        """
-        if not self._driver.may_pause(self.clock):
-            self.clock.steps[0] -= self.clock.h[0]
-            self.clock.h[0] = self.clock.total[0] = 0
 
     def _begin(self) -> None:
         """Think once before the first step."""

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from gim.agent import Agent
 from gim.frames import Frame, opened
+from gim.limits import REWARD
 from gim.loop import NO_ACTION, Clock, Driver, Streams, act, learn, no_action, wish
 from gim.params import brief
 from gim.sampling import CUT, GO_ON, TERMINATED
@@ -83,14 +84,17 @@ def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
 class Stepwise(Driver):
     """The loop on any Gymnasium environment with finite spaces, one step at a time."""
 
-    def __init__(self, agent: Agent, env: Any, horizon: int, random: Streams) -> None:
+    def __init__(
+        self, agent: Agent, env: Any, horizon: int, random: Streams, counts: bool = False
+    ) -> None:
         self._news = no_news()
         super().__init__(converse, agent)
         self.env, self.H, self.random = env, horizon, random
         self.states = numbering_of("observation_space", env.observation_space)
         self.actions = numbering_of("action_space", env.action_space)
         self.seed: int | None = random.world_seed  # for the first reset only
-        self.most = MOST / horizon  # that a step may pay: returns must be finite
+        # What a step may pay: returns must be finite, and agents that count square rewards.
+        self.most = min(MOST / horizon, REWARD if counts else MOST)
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
         """Play until the agent wakes, or an episode is over and the budget spent."""
@@ -105,6 +109,8 @@ class Stepwise(Driver):
                 wake = self._play(playing, clock)
         except BaseException:  # foreign code: what the generator waits for will not come
             self._leave()
+            clock.steps[0] -= clock.h[0]  # what was learned stays, and the run can be kept
+            clock.h[0] = clock.total[0] = 0
             raise
         return wake
 

@@ -1,12 +1,16 @@
 """What a broken environment, a strange file or an absurd number may do: one line, nothing lost."""
 
+import importlib
+import sys
+import tempfile
+
 import gymnasium
 import numpy as np
 import pytest
 from gymnasium import spaces
 
 import gim
-from gim import files
+from gim import files, starting
 from gim.cli import main
 from gim.limits import check_returns
 from gim.planning.checks import NEAREST
@@ -210,3 +214,41 @@ def test_a_read_that_fails_says_of_what(tmp_path, monkeypatch):
         gim.load(path)
     with pytest.raises(FileNotFoundError, match="does not exist"):
         gim.load(tmp_path / "none.npz")
+
+
+@pytest.mark.parametrize(
+    ("word", "ours"), [("-m", True), ("/usr/bin/gim", True), ("pytest", False), ("", False)]
+)
+def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
+    monkeypatch.setattr(sys, "argv", [word])
+    monkeypatch.setattr(sys, "excepthook", before := sys.excepthook)
+    importlib.reload(starting)
+    assert (sys.excepthook is not before) == ours
+    if ours:
+        sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)
+        assert capsys.readouterr().err == "gim: interrupted\n"
+        sys.excepthook(ValueError, ValueError("another"), None)
+        assert "ValueError: another" in capsys.readouterr().err
+
+
+def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch, capsys):
+    room = tmp_path / "room"
+    room.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(room))
+    path, save = tmp_path / "gone" / "run.npz", gim.runs.Run.save
+
+    def full(run, where):
+        if where == path:
+            with files.replacing(tmp_path / "run.npz"):
+                raise OSError(28, "No space left on device")
+        save(run, where)
+
+    monkeypatch.setattr(gim.runs.Run, "save", full)
+    path.parent.mkdir()
+    line = said_by(capsys, "train", "riverswim", "--agent", "random", "--episodes", "3",
+                   "--save", str(path))  # fmt: skip
+    (kept,) = room.glob("gim-*/run.npz")
+    assert f"No space left on device: '{tmp_path}/run.npz'" in line
+    assert line.endswith(f"; the run is in {kept} instead")
+    assert gim.load(kept, "run").returns.size == 3
+    assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []

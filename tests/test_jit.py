@@ -217,3 +217,30 @@ def test_compiling_is_timed_once():
     assert 0 < took <= time.thread_time() - began
     outer(2)
     assert jit.compiled_for() - before == took
+
+
+def added(n):
+    def callee(x):
+        return x + n
+
+    return hot(callee)
+
+
+@hot
+def thrice(x):
+    return 3 * x
+
+
+def test_functions_of_one_file_are_not_taken_for_each_other(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for callee, wanted in ((twice, 9), (thrice, 13), (added(1), 6), (added(5), 10)):
+        assert bind(template, "one label", callee=callee)(4) == wanted
+    assert bind(template, "one label", callee=twice).__qualname__ == (
+        bind(template, "one label", callee=twice).__qualname__
+    )
+
+
+def test_labels_of_gims_own_functions_stay_as_they_are():
+    from gim.planning.sweeps import expected_dense
+
+    assert expected_dense.__qualname__.startswith("_expected[dense].")

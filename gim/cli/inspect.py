@@ -84,7 +84,9 @@ def run(args: argparse.Namespace) -> int:
     if args.plot is not None:
         from gim.plot import singular_values
 
-        singular_values(mdp).savefig(args.plot)
+        picture = args.plot.suffix.removeprefix(".") or None
+        with files.replacing(args.plot) as file:
+            singular_values(mdp).savefig(file, format=picture)
         print(f"\nSaved {args.plot}")
     return 0
 

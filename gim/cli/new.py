@@ -20,6 +20,7 @@ from gim.envs import tasks
 from gim.experiments.experiment import experiments
 from gim.inference.candidates.base import candidates
 from gim.registry import Registry, did_you_mean, snake
+from gim.replacing import replacing
 
 KINDS: dict[str, Registry] = {
     "agent": agents,
@@ -48,11 +49,10 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"the {args.kind} {name!r} exists: give yours another name")
     path = args.out / f"{name}.py"
     args.out.mkdir(parents=True, exist_ok=True)
-    try:
-        with path.open("x", encoding="utf-8") as file:
-            file.write(written(args.kind, name))
-    except FileExistsError:
-        raise ValueError(f"{path} exists: give another name, or --out FOLDER") from None
+    if path.exists():
+        raise ValueError(f"{path} exists: give another name, or --out FOLDER")
+    with replacing(path) as file:
+        file.write(written(args.kind, name).encode())
     print(f"wrote {path}; to check it and see what it does: python {path}")
     return 0
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
@@ -114,7 +115,7 @@ def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
     best, missing = _best(run)
     try:
         if path is not None:
-            run.save(path)
+            _save(run, path)
         if policy_path is not None:
             if best is None:
                 raise ValueError(f"no policy was written to {policy_path}: {missing}")
@@ -135,10 +136,23 @@ def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
     return status
 
 
+def _save(run: Run, path: Path) -> None:
+    """Save the run; if its place is full or gone by now, somewhere else, and say where."""
+    try:
+        run.save(path)
+    except OSError as problem:
+        other = Path(tempfile.mkdtemp(prefix="gim-")) / path.name
+        try:
+            run.save(other)
+        except OSError:
+            other.parent.rmdir()
+            raise problem from None
+        raise ValueError(f"{problem}; the run is in {other} instead") from None
+
+
 def _keep(run: Run, path: Path) -> None:
     """Keep what was learned before an error, beside what is there: it may be the better one."""
     path = path.with_name(f"{path.stem}.failed{path.suffix}")
-    run.leave_episode()
     with suppress(ValueError, OSError):
         run.save(path)
         print(f"gim: note: the run up to the error is kept; {_how_to_go_on(path)}", file=sys.stderr)

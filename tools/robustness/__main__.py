@@ -16,7 +16,7 @@ import numpy as np
 
 from gim.agent import agents
 from gim.experiments import execute
-from tools.robustness import extremes, faults, fuzz, run_files, soak, whole_runs, words
+from tools.robustness import extremes, faults, fuzz, ray_faults, run_files, soak, whole_runs, words
 
 DEFAULT = "analogist"
 
@@ -27,7 +27,9 @@ def run_faults(args: argparse.Namespace) -> int:
     undisturbed = execute(trials, engine="serial")
     lost = 0
     kinds: Counter[tuple[str, str]] = Counter()
-    for fault in faults.faults(trials, args.short):
+    for fault in faults.faults(trials, args.short) + (
+        [] if args.short else ray_faults.ray_faults()
+    ):
         try:
             end = faults.outcome(fault, trials, undisturbed)
         except AssertionError as problem:
@@ -107,7 +109,7 @@ def run_extremes(args: argparse.Namespace) -> int:
 def run_whole(args: argparse.Namespace) -> int:
     """Whole runs of every agent, of the default learner ten times as many."""
     number = 20 if args.short else args.number // 20
-    names = [DEFAULT, *(name for name in agents.names() if name != DEFAULT)]
+    names = args.agents or sorted(agents.names(), key=lambda name: name != DEFAULT)
     shares = {agent: number if agent == DEFAULT else number // 10 for agent in names}
     rows: dict[str, list[whole_runs.Ran]] = {agent: [] for agent in names}
     began = time.perf_counter()
@@ -171,7 +173,7 @@ def main() -> int:
     """Run one of them."""
     parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("agents", nargs="*", help="of which run files are changed; else all")
+    parser.add_argument("agents", nargs="*", help="for runs and files; else all")
     parser.add_argument("--short", action="store_true", help="one of each kind")
     parser.add_argument(
         "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"

@@ -1,0 +1,25 @@
+"""Ctrl-C while the command `gim` is still being imported: one line, as at any other time."""
+
+from __future__ import annotations
+
+import os
+import sys
+from types import TracebackType
+
+
+def is_command() -> bool:
+    """Whether this process is the command, `gim` or `python -m gim`, and no other program."""
+    word = sys.argv[0] if getattr(sys, "argv", None) else ""
+    return word == "-m" or os.path.splitext(os.path.basename(word))[0] == "gim"
+
+
+def end(kind: type[BaseException], problem: BaseException, at: TracebackType | None) -> None:
+    """Say what ends the process: an interrupt in one line, anything else as Python does."""
+    if issubclass(kind, KeyboardInterrupt):
+        print("gim: interrupted", file=sys.stderr)
+    else:
+        sys.__excepthook__(kind, problem, at)
+
+
+if is_command():
+    sys.excepthook = end
