@@ -321,3 +321,24 @@ def test_small_rewards_at_the_start_do_not_end_the_search(small):
     chain = gim.from_outcomes(outcomes, start=(0,), horizon=60)
     returns = gim.run(gim.Analogist(), chain, episodes=40, seed=3).returns
     assert returns[-10:].mean() > 0.8 * chain.optimal_return()
+
+
+@pytest.mark.parametrize(
+    ("now", "n", "chosen"),
+    [
+        ((1.5, 0.0, 0.0), (3, 3, 3), 0),  # the plan's own action is still to be tested
+        ((0.0, 0.0, 0.0), (0, 3, 3), 0),  # or was never tried
+        ((1.0, 1.5, 0.0), (3, 3, 3), 1),  # one visit or less: another that may be tested
+        ((1.0, 1.5, 1.5), (3, 3, 3), 2),  # the best of them
+        ((1.0, 1.5, 1.0), (3, 3, 0), 2),
+        ((1.0, 1.0, 1.0), (3, 3, 3), 0),  # none
+    ],
+)
+def test_no_pair_is_tested_twice_by_one_plan(now, n, chosen):
+    memory = SimpleNamespace(
+        belief=SimpleNamespace(counts=SimpleNamespace(n=np.array([(9, 9, 9), n]))),
+        now=np.array([(0.0, 0.0, 0.0), now]),
+        policy=np.array([[2, 2], [1, 0]]),
+        q=np.array([[[0.0] * 3] * 2, [[0.0] * 3, [5.0, 3.0, 4.0]]]),
+    )
+    assert plain(act)(memory, 1, 1, None) == chosen

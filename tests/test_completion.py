@@ -26,6 +26,7 @@ from gim.model.completion import (
     base,
     completions,
 )
+from gim.model.completion import optspace as descending
 from gim.model.completion.least_squares import alternate, solve
 from gim.model.completion.optspace import _inverse, core, descend, trimmed
 from gim.model.completion.rank import held_out_rank
@@ -477,3 +478,26 @@ def test_make_problem_is_of_rank_two():
     truth, seen = make_problem(0)
     assert np.linalg.matrix_rank(truth).tolist() == [2, 2, 2]
     assert isinstance(ALS(rank=2)(truth, seen, np.random.default_rng(0)), Completed)
+
+
+def test_a_step_of_optspace_goes_down_however_far_it_aimed(monkeypatch):
+    """Where the first length is too long it is halved until the step pays; ridge 0."""
+    rng, tried = np.random.default_rng(0), []
+    M = rng.normal(size=(60, 6, 5))
+    weights = (rng.random((6, 5)) < 0.6).astype(float)
+    X, Y = (np.linalg.qr(rng.normal(size=(60, size, 2)))[0] for size in (6, 5))
+
+    def counted(*given, core=core):
+        tried.append(core(*given)[1])
+        return core(*given)
+
+    monkeypatch.setattr(descending, "core", counted)
+    none = np.zeros(60)
+    (_, new_X, new_Y, share), change = descend(weights, 1e-9, M, X, Y, none)
+    assert len(tried) > 2  # some were halved
+    before, after = tried[0], tried[-1]
+    assert (after < before).all()
+    assert change == pytest.approx(np.sqrt((before - after) / before))
+    for one in (new_X, new_Y):  # they stay orthonormal
+        assert np.allclose(np.swapaxes(one, 1, 2) @ one, np.eye(2))
+    assert ((share > 0) & (share < 1)).all()

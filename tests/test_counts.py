@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 import gim
 from gim.jit import entry
+from gim.limits import REWARD
+from gim.memory import COUNT
 from gim.model import counts as module
 from gim.model.counts import (
     count,
@@ -155,3 +157,9 @@ def test_a_model_stands_for_its_counts(monkeypatch, limit):
     assert np.array_equal(again.n, run.memory.belief.counts.n)
     assert np.allclose(dense_of(again), dense_of(run.memory.belief.counts))
     assert np.allclose(again.R, run.memory.belief.counts.R)
+
+
+def test_sums_of_rewards_may_be_as_large_as_visits_and_rewards_allow():
+    limits = new_counts(2, 2).limits()
+    assert limits["R"][:2] == pytest.approx((-REWARD * COUNT, REWARD * COUNT), rel=1e-12)
+    assert limits["R2"][:2] == pytest.approx((0.0, REWARD**2 * COUNT), rel=1e-12)

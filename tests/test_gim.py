@@ -143,10 +143,22 @@ def test_rho_1_switches_completion_off():
     assert np.allclose(model.transitions, n / n.sum(axis=2, keepdims=True))
 
 
-def test_stall_ends_exploration_with_a_warning():
+def out_of_reach():
     P = np.zeros((4, 2, 4))
     P[0, :, 1] = P[1, :, 0] = P[2, :, 3] = P[3, :, 2] = 1  # states 2 and 3 cannot be reached
-    mdp = gim.TabularMDP(P, np.ones((4, 2)), horizon=5)
+    return gim.TabularMDP(P, np.ones((4, 2)), horizon=5)
+
+
+@pytest.mark.filterwarnings("ignore:exploration stalled")
+def test_rho_1_completes_nothing_after_a_stall_either():
+    run = gim.run(gim.GIM(m=3, rho=1, patience=500), out_of_reach(), episodes=300)
+    assert run.explored_at is not None
+    assert not run.memory.known.mask.all()
+    assert run.memory.belief.prior.n0.size == 0
+
+
+def test_stall_ends_exploration_with_a_warning():
+    mdp = out_of_reach()
     for walk in ("planned", "curious", "balanced"):
         agent = gim.GIM(m=3, rho=0.9, exploration=walk, patience=500)
         with warnings.catch_warnings(record=True) as warned:

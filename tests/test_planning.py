@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from gim import planning
 from gim.jit import plain
@@ -538,3 +540,18 @@ def test_errors_name_the_culprit(call, message):
 def test_types_are_checked(call, message):
     with pytest.raises(TypeError, match=message):
         call()
+
+
+def test_a_zero_that_is_stored_is_no_way():
+    """States 0 and 1 lead to each other, and neither to 2, though a 0 is stored for that."""
+    P = sparse.csr_array(
+        ([1.0, 0.0, 1.0, 1.0, 0.0, 1.0, 1.0, 1.0], [1, 2, 1, 0, 2, 0, 2, 2], [0, 2, 3, 5, 6, 7, 8]),
+        shape=(6, 3),
+    )
+    ways = graph._graph(SimpleNamespace(transitions=P, S=3, A=2))
+    assert sorted(zip(*(part.tolist() for part in ways.nonzero()), strict=True)) == [
+        (0, 1),
+        (1, 0),
+        (2, 2),
+    ]
+    assert ways.nnz == 3

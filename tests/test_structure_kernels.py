@@ -14,7 +14,7 @@ from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
 from gim.inference.structure.search import _entropy, uniform
 from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
-from gim.inference.structure.triples import Triples
+from gim.inference.structure.triples import Triples, ranked
 from gim.jit import plain
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
@@ -323,3 +323,14 @@ def test_long_rows_keep_the_likeliest():
     assert 64 < len(states) == begin[1] <= LONGEST
     assert whole[states].min() > np.delete(whole, states).max()
     assert np.allclose(chances, whole[states] / whole[states].sum())
+
+
+def test_rows_are_ranked_in_their_order():
+    rng = np.random.default_rng(0)
+    for least in (-3, 0, 2):
+        rows = rng.integers(least, least + 4, (40, 3))
+        rows[:, 1] = least  # a column that tells nothing apart
+        assert ranked(rows).tolist() == np.unique(rows, axis=0, return_inverse=True)[1].tolist()
+    assert ranked(np.zeros((0, 2), np.int64)).tolist() == []
+    wide = np.array([[0, 2**40, 0], [0, 0, 2**40], [1, 0, 0], [0, 2**40, 0]])
+    assert ranked(wide).tolist() == [1, 0, 2, 1]

@@ -8,17 +8,23 @@ from scipy import sparse
 
 import gim
 from gim.exploration import transitions as lists
-from gim.exploration.base import explorations
+from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
 from gim.exploration.tournament import OUT, UNKNOWN, count_up, draw, new_tournament, put, replay
 from gim.exploration.ways import HERE, NONE
 from gim.jit import plain
 from gim.memory import flatten
-from gim.model.counts import new_counts, new_known, review
+from gim.model.counts import END, PAIR, STATE, new_counts, new_known, review
 from gim.run import prepare
 from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
 PUT, COUNT_UP, DRAW, REPLAY = plain(put), plain(count_up), plain(draw), plain(replay)
+
+
+def test_wishes_and_news_add_up():
+    """Each is a bit of its own: a sum says which there are, and 0 that there is none."""
+    assert NOTHING == 0
+    assert sorted([PLAN, ROOM, GIVE_UP]) == sorted([PAIR, STATE, END]) == [1, 2, 4]
 
 
 # -- tournaments

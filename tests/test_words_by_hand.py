@@ -135,7 +135,9 @@ def chances_of(*features, found=False, k=2):
     variable_of = {0: 0, 1: 1, 2: 0, 3: 1, 4: -1}.__getitem__
     codes = np.array([[0, 0], [1, 3], [2, 1]])
     triples = Of(variable_of=variable_of, k=k, codes=codes)
-    return Of(data=Of(triples=triples), form=Of(chain=((), features), move=Of(found=found)))
+    return Of(
+        data=Of(triples=triples), form=Of(chain=((), (4, 1, 0), features), move=Of(found=found))
+    )
 
 
 def test_chances_depend_on_the_action_or_not():

@@ -1,0 +1,138 @@
+"""The sentences of a certificate, word by word."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gim.inference.certificate.sentences import (
+    figure,
+    of_pairs,
+    of_returns,
+    part_of_the_best,
+    percent,
+    sentences,
+    unknown_loss,
+)
+
+
+def certificate(inferred=0, unmet=0, silent=0, **other):
+    """Of ten pairs; those never met and those without a bound are the first of the inferred."""
+    given = {
+        "kind": "credible",
+        "share": 0.9,
+        "useless": False,
+        "blind": 0.0,
+        "expected": 20.0,
+        "earns": (18.0, 21.0),
+        "loss": 1.0,
+        "loss_as_tried": 1.0,
+        "trivial": 20.0,
+        "assumed": (),
+        "judged": True,
+    }
+    masks = {"inferred": inferred, "unmet": unmet, "unbounded": silent}
+    given |= {name: np.arange(10) < many for name, many in masks.items()}
+    return SimpleNamespace(**(given | other))
+
+
+EARNS = "credible: with probability 90 % the policy earns between 18 and 21 an episode"
+
+
+def test_a_useful_bound():
+    assert of_returns(certificate()) == (
+        f"{EARNS} and loses at most 1 (5 %) of the best; it expects 20"
+    )
+    sure = certificate(kind="guaranteed", loss=0.0)
+    assert of_returns(sure) == (
+        "guaranteed: with a probability of at least 90 % the policy earns between 18 and 21 an "
+        "episode and loses next to nothing of the best; it expects 20"
+    )
+
+
+@pytest.mark.parametrize(
+    ("as_tried", "trivial", "told"),
+    [(0.5, 20.0, True), (1.0, 20.0, False), (0.5, 0.5, False), (0.5, 0.6, True)],
+)
+def test_a_smaller_loss_if_others_pay_as_those_tried(as_tried, trivial, told):
+    more = "; if pairs that are like no other pay as those that were tried do, it loses at most 0.5"
+    text = of_returns(certificate(loss_as_tried=as_tried, trivial=trivial))
+    assert text.endswith(f"{more} (2.5 %) of the best" if told else "it expects 20")
+
+
+def test_no_bound():
+    blind = certificate(useless=True, blind=0.11)
+    assert of_returns(blind) == (
+        "credible: no bound yet, 11 % of the episodes meet pairs that were never tried and are "
+        "like no other (`.unbounded`): try these; the policy expects 20 an episode"
+    )
+    few = certificate(useless=True, blind=0.09)
+    assert of_returns(few) == (
+        f"{EARNS}; how far that is from the best is not known yet: more episodes would tell"
+    )
+    assert of_returns(certificate(blind=0.5)).startswith(f"{EARNS} and loses")
+    unsure = certificate(useless=True, kind="guaranteed")
+    assert of_returns(unsure) == (
+        "guaranteed: no useful bound, more episodes are needed (kind='credible' gets by with "
+        "fewer); the policy expects 20 an episode"
+    )
+
+
+def test_why_the_loss_is_not_known():
+    assert "1 pair was never tried" in unknown_loss(certificate(unmet=1, silent=5))
+    assert "2 pairs were never tried" in unknown_loss(certificate(unmet=5, silent=2))
+    assert "not known yet" in unknown_loss(certificate(unmet=5, silent=0))
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected", "told"),
+    [
+        (0.0020, 20.0, "next to nothing of the best"),
+        (0.0021, 20.0, "at most 0.0021 (0.0105 %) of the best"),
+        (3.0, -12.0, "at most 3 (25 %) of the best"),
+        (3.0, 0.0, "at most 3 of the best"),
+    ],
+)
+def test_a_loss_beside_what_is_expected(loss, expected, told):
+    assert part_of_the_best(certificate(expected=expected), loss) == told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((0, 0, 0), "every pair has enough visits of its own; nothing is inferred"),
+        ((4, 3, 4), "; none has a bound on its error: too few like it were tried"),
+        ((4, 3, 0), "; bounds on their errors have a nominal coverage of 90 %"),
+        (
+            (4, 3, 1),
+            "; bounds on their errors have a nominal coverage of 90 %, but 1 have none: too few "
+            "like them were tried",
+        ),
+    ],
+)
+def test_what_is_inferred(given, told):
+    start = "4 pairs are inferred, 3 of them never met" if given[0] else ""
+    assert of_pairs(certificate(*given)) == start + told
+
+
+def test_what_cannot_be_checked_yet():
+    assert of_pairs(certificate(4, 3, 1, judged=False)) == (
+        "nothing is inferred that could be checked yet; 3 pairs were never met"
+    )
+
+
+def test_what_is_assumed_comes_last():
+    assert len(sentences(certificate())) == 2
+    assert sentences(certificate(assumed=("a", "b")))[2:] == ("this holds if a and b",)
+
+
+def test_figures():
+    assert [figure(x) for x in (0.123456, 9999.4, -12345.6, 12345.6)] == [
+        "0.1235",
+        "9,999",
+        "-12,346",
+        "12,346",
+    ]
+    assert (figure(10_000.4), percent(0.12345), percent(1.0)) == ("10,000", "12.3 %", "100 %")
