@@ -22,6 +22,7 @@ PARTS = (
     "planning",
     "large_planning",
     "large_gim",
+    "large_learner",
     "completion",
     "refresh",
     "agents",

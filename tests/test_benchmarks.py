@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import curves, large_gim
+from benchmarks import curves, large_gim, large_learner
 
 
 def made_up(monkeypatch, name, missed):
@@ -68,3 +68,13 @@ def test_the_large_run_tells_its_phases_and_its_gap(capsys):
     assert "400 states" in told
     for word in ("interacting", "completing", "planning", "states never left", "gap (< 5%)"):
         assert word in told
+
+
+def test_the_large_learner_is_timed_beside_its_twin_and_alone(monkeypatch, capsys):
+    monkeypatch.setattr(large_learner, "ALONE", 6)
+    assert large_learner.main("shared_factors:S=6,A=3", 10) in (0, 1)  # a time: no promise
+    told = capsys.readouterr().out
+    assert "twin" in told
+    assert told.count("share of the optimum") == 1
+    assert large_learner.main("shared_factors:S=7,A=3", 10) == 0  # alone: memory is all there is
+    assert "twin" not in capsys.readouterr().out

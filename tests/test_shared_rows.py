@@ -149,3 +149,23 @@ def test_plans_wait_for_as_many_steps_as_they_cost(monkeypatch):
         plans[work] = learned(60).plans
     many, some, few = plans.values()
     assert many > 60 > some > few > 10
+
+
+def test_a_large_prior_is_inferred_anew_when_visits_have_doubled(monkeypatch):
+    """Not when they have grown by half, though most pairs were never met."""
+    world = gim.make("shared_factors", S=12, A=20, horizon=10)
+    grown = {}
+    for costly in (1 << 20, 1):
+        monkeypatch.setattr("gim.inference.belief.COSTLY", costly)
+        run = prepare(gim.Analogist(), world, 8, seed=0)
+        due, seen = [10], []
+        while not run.finished:
+            run.pause_at(run.steps + 10)
+            belief = run.memory.belief
+            if belief.infer_at[0] != due[-1] and belief.prior.speaks:
+                seen.append(belief.infer_at[0] / belief.visits[0])
+            due.append(int(belief.infer_at[0]))
+        grown[costly] = seen
+    small, large = grown.values()
+    assert min(small) < 1.6
+    assert min(large) > 1.9

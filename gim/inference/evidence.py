@@ -93,9 +93,8 @@ def _learned(
     replaced = np.isinf(n0)
     keep, n0 = np.where(replaced, 0.0, 1.0), np.where(replaced, 1.0, n0)
     of_rewards, r_n0 = np.where(np.isinf(r_n0), 0.0, 1.0), np.where(np.isinf(r_n0), 1.0, r_n0)
-    total: Any = None if shared is None else Apart(rows, n0.ravel(), shared)
-    total = _added(N, rows, prior, keep, n0) if total is None else total
-    all_visits = keep * n + n0
+    apart = None if shared is None else Apart(rows, n0.ravel(), shared)
+    total, all_visits = apart or _added(N, rows, prior, keep, n0), keep * n + n0
     if by_next is not None:
         R, R2 = by_next
         return Evidence(total, all_visits, R, R2, np.where(r_n0 > 0, all_visits, n))
