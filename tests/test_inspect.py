@@ -54,7 +54,7 @@ def test_the_command_saves_the_picture(tmp_path, capsys):
     ("words", "message"),
     [
         (["riverswim", "--rho", "2"], "--rho 2.0"),
-        (["riverswim", "--m", "0"], "--m 0"),
+        (["riverswim", "--m", "0"], "--m = 0"),
         (["rivrswim"], "did you mean"),
         (["Blackjack-v1"], "Blackjack-v1"),
         (["riverswim", "--completion", "alz"], "did you mean 'als'"),

@@ -27,6 +27,7 @@ from gim.agents.factors import (
 )
 from gim.inference.belief import Belief, new_belief, observe, with_loops, with_room
 from gim.jit import hot
+from gim.memory import Limits, actions
 from gim.model.counts import new_known
 from gim.model.dynamics import learned
 from gim.model.known_rewards import payments
@@ -44,6 +45,10 @@ class Memory(NamedTuple):
     known: NDArray[np.bool_]  # [S, A] whether all of a pair was predicted at the last plan
     stale: NDArray[np.bool_]  # [1] whether more can be predicted since
     policy: NDArray[np.int64]  # [H, S]
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"policy": actions(self.known)}
 
 
 @hot

@@ -21,10 +21,12 @@ from numpy.typing import NDArray
 
 from gim.agent import Task
 from gim.jit import hot, rare
+from gim.memory import SAME, VISITS, Limit, Limits
 from gim.variables import Variables
 
 MOST = 1 << 26  # entries of all tables
 NOBODY = -1  # no guess predicts the part
+FINITE = Limit(-1e200, 1e200)
 
 
 class Guess(NamedTuple):
@@ -56,6 +58,11 @@ class Factors(NamedTuple):
     epsilon: NDArray[np.float64]  # [1] how far two guesses may differ and still agree
     trials: NDArray[np.int64]  # [1] differences after which the worse of two is dropped
     unit: NDArray[np.float64]  # [1] width of the reward range
+
+    def limits(self) -> Limits:
+        """All that says where something stands is as at the start (see `gim.memory`)."""
+        counts = {"n": VISITS, "fought": VISITS, "table": FINITE, "lead": FINITE}
+        return dict.fromkeys(set(self._fields) - {"active"}, SAME) | counts
 
 
 def variables_of(task: Task) -> Variables:
