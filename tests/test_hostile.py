@@ -237,7 +237,9 @@ def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
 
 def test_ctrl_c_while_compiled_code_hands_its_result_over(monkeypatch, capsys):
     def interrupted(args):
-        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+        inner = SystemError("returned a result with an exception set")
+        inner.__cause__ = KeyboardInterrupt()
+        raise SystemError("returned a result with an exception set") from inner
 
     monkeypatch.setattr("gim.cli.agents.run", interrupted)
     assert main(["agents"]) == 130

@@ -182,7 +182,10 @@ def _say(text: str, status: int) -> int:
 
 def _is_interrupt(problem: Exception) -> bool:
     """Whether this was Ctrl-C, at the moment in which compiled code handed its result over."""
-    return isinstance(problem, SystemError) and isinstance(problem.__cause__, KeyboardInterrupt)
+    cause: BaseException | None = problem
+    while isinstance(cause, SystemError):  # one for each call that it came through
+        cause = cause.__cause__
+    return isinstance(cause, KeyboardInterrupt)
 
 
 def message(problem: Exception) -> str:
