@@ -16,6 +16,7 @@ import gymnasium
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task, agents
+from gim.agent_functions import check_functions
 from gim.arguments import whole
 from gim.deploy import Built, names_of
 from gim.gymnasium_table import shows_all
@@ -179,6 +180,9 @@ def prepare(
             made = Run(agent, world, mdp, task, episodes, seed)
         except MemoryError as problem:
             raise ValueError(too_large(problem)) from None
+    if not agents.owns(type(agent)):
+        with made.mind.timed("compiling"):
+            check_functions(agent, made.memory, made.random.agent, made.to_compile)
     if from_table:
         made.mind.note(FROM_TABLE)
         made.named_by = env  # its users know the environment's own numbers

@@ -14,12 +14,10 @@ from gim import files, starting
 from gim.agent import agents
 from gim.cli import main
 from gim.limits import check_returns
-from gim.memory import flatten, rebuild, trusted
+from gim.memory import flatten, rebuild
 from gim.planning.checks import NEAREST
 from gim.run import prepare
 from gim.testing.agents import small_worlds
-
-CHECKED = ("gim", "two_phase")  # whose walks do not say what they hold: played on index by index
 
 
 class Faulty(gymnasium.Env):
@@ -237,6 +235,33 @@ def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
         assert "ValueError: another" in capsys.readouterr().err
 
 
+def test_ctrl_c_while_compiled_code_hands_its_result_over(monkeypatch, capsys):
+    def interrupted(args):
+        raise SystemError("returned a result with an exception set") from KeyboardInterrupt()
+
+    monkeypatch.setattr("gim.cli.agents.run", interrupted)
+    assert main(["agents"]) == 130
+    assert capsys.readouterr().err == "gim: interrupted\n"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("new", "agent", "mine"),
+        ("reproduce", "fig1", "--scale", "smoke"),
+        ("compare", "riverswim", "--agents", "random", "--out", "kept"),
+    ],
+)
+def test_the_current_folder_was_deleted(tmp_path, monkeypatch, capsys, words):
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    assert said_by(capsys, *words) == (
+        "gim: the current folder was deleted: change to one that exists"
+    )
+
+
 def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch, capsys):
     room = tmp_path / "room"
     room.mkdir()
@@ -254,16 +279,10 @@ def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch,
     line = said_by(capsys, "train", "riverswim", "--agent", "random", "--episodes", "3",
                    "--save", str(path))  # fmt: skip
     (kept,) = room.glob("gim-*/run.npz")
-    assert f"No space left on device: '{tmp_path}/run.npz'" in line
+    assert f"{tmp_path}/run.npz: No space left on device" in line
     assert line.endswith(f"; the run is in {kept} instead")
     assert gim.load(kept, "run").returns.size == 3
     assert [each.name for each in tmp_path.iterdir() if each.name.endswith(".tmp")] == []
-
-
-def test_memories_say_what_they_hold():
-    """Where thinking is compiled too, the checked mode of the loop would not be enough."""
-    for name in set(agents.names()) - set(CHECKED):
-        assert trusted(prepare(agents.make(name), small_worlds()[1], 3, 0).memory), name
 
 
 @pytest.mark.parametrize("name", ["factored_rmax", "met_rmax"])

@@ -40,7 +40,7 @@ LEVELS = [
     ["mdp"],
     ["gymnasium_table", "model"],
     ["agent", "convert", "exploration", "theory"],
-    ["deploy", "envs", "gymnasium_task", "loop"],
+    ["agent_functions", "deploy", "envs", "gymnasium_task", "loop"],
     ["inference"],
     ["agents", "logs", "rewards_given", "stepwise"],
     ["runs"],

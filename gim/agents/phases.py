@@ -43,8 +43,8 @@ class Phase(NamedTuple):
 
     def limits(self) -> Limits:
         """See `gim.memory`."""
-        same = dict.fromkeys(("learns_on", "patience", "wants_plans"), SAME)
-        return same | {"idle": VISITS, "last": LARGE, "replan": LARGE}
+        same = dict.fromkeys(("learns_on", "most", "patience", "wants_plans", "last"), SAME)
+        return same | {"idle": VISITS, "replan": LARGE}
 
 
 class Memory(NamedTuple):

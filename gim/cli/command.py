@@ -73,7 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
         except (ValueError, OSError) as problem:
-            return _say(_message(problem), WRONG)
+            return _say(message(problem), WRONG)
         except MemoryError as problem:
             return _say(too_large(problem), WRONG)
         except RecursionError:
@@ -82,7 +82,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _say("interrupted", INTERRUPTED)
         except SystemExit as end:  # argparse, after --help and --version
             return int(end.code or 0)
-        except Exception:
+        except Exception as problem:
+            if _is_interrupt(problem):
+                return _say("interrupted", INTERRUPTED)
             traceback.print_exc()
             return _say(BUG, FAILED)
     return status
@@ -178,8 +180,16 @@ def _say(text: str, status: int) -> int:
     return status
 
 
-def _message(problem: Exception) -> str:
-    if isinstance(problem, OSError) and problem.strerror:
+def _is_interrupt(problem: Exception) -> bool:
+    """Whether this was Ctrl-C, at the moment in which compiled code handed its result over."""
+    return isinstance(problem, SystemError) and isinstance(problem.__cause__, KeyboardInterrupt)
+
+
+def message(problem: Exception) -> str:
+    """What is wrong, in one line."""
+    if isinstance(problem, FileNotFoundError) and not problem.filename and _folder_is_gone():
+        text = "the current folder was deleted: change to one that exists"
+    elif isinstance(problem, OSError) and problem.strerror:
         text = f"{problem.filename}: {problem.strerror}" if problem.filename else problem.strerror
     else:
         text = str(problem)
@@ -187,6 +197,14 @@ def _message(problem: Exception) -> str:
     if text.startswith(TOO_BIG):
         text = too_large(problem)
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+
+
+def _folder_is_gone() -> bool:
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False
 
 
 def _line(text: str) -> str:

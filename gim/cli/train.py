@@ -21,7 +21,7 @@ from pathlib import Path
 
 from gim import files
 from gim.agent import agents
-from gim.cli.command import INTERRUPTED, whole
+from gim.cli.command import INTERRUPTED, message, whole
 from gim.cli.summary import summary, summary_of_many
 from gim.limits import check_trials
 from gim.loading import load
@@ -147,7 +147,7 @@ def _save(run: Run, path: Path) -> None:
         except OSError:
             other.parent.rmdir()
             raise problem from None
-        raise ValueError(f"{problem}; the run is in {other} instead") from None
+        raise ValueError(f"{message(problem)}; the run is in {other} instead") from None
 
 
 def _keep(run: Run, path: Path) -> None:

@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 from gim.exploration.base import NOTHING, PLAN, Choices, Exploration, new_choices
 from gim.jit import hot
+from gim.memory import LARGE, VISITS, Limit, Limits
 from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense, transitions
 from gim.params import Within
 from gim.sampling import pick
@@ -50,6 +51,10 @@ class Walk(NamedTuple):
     later: Floats  # [S, A] gain that can be collected after it, discounted
     base: Floats  # [S, A] n + n0 at the plan: the gain falls with the square of its growth
     planned: NDArray[np.int64]  # [S, A] n at the plan
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"gain": LARGE, "later": LARGE, "base": Limit(ALONE), "planned": VISITS}
 
 
 @hot

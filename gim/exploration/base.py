@@ -80,6 +80,10 @@ class Options(NamedTuple):
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
 
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return dict.fromkeys(self._fields, SAME)
+
 
 def new_options(available: NDArray[np.bool_], beta: float) -> Options:
     """List the available actions of each state."""

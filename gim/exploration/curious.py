@@ -47,6 +47,7 @@ from gim.exploration.transitions import (
     note,
 )
 from gim.jit import hot, rare
+from gim.memory import VISITS, Limits
 from gim.model.counts import END as TERMINAL
 from gim.model.counts import STATE, Counts, Known, seen
 
@@ -59,6 +60,10 @@ class Walk(NamedTuple):
     escapes: NDArray[np.float64]  # [S, A] sum of n(s'|s,a) over the s' that are open
     open: NDArray[np.bool_]  # [S] not rho-known
     links: Links
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"escapes": VISITS}
 
 
 @hot

@@ -32,6 +32,7 @@ from gim.exploration.tournament import OUT, Tournament, count_up, draw, new_tour
 from gim.exploration.transitions import note
 from gim.exploration.ways import HERE, NONE, Ways, new_ways, revise, with_room
 from gim.jit import hot, rare
+from gim.memory import SAME, Limit, Limits
 from gim.model.counts import END, PAIR, Counts, Known, seen
 from gim.params import Within
 from gim.sampling import pick
@@ -48,6 +49,10 @@ class Walk(NamedTuple):
     detour: NDArray[np.float64]  # [1] worth of an unknown pair of a rho-known state
     met: NDArray[np.bool_]  # [S]
     pairs: NDArray[np.int64]  # [1] those of the states met: once all are known, nothing is left
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"detour": SAME, "pairs": Limit(0, int(self.options.n_actions.sum()))}
 
 
 @hot

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.jit import hot, rare
+from gim.memory import Limit, Limits
 
 OUT = -1.0  # the key of an action that must not be drawn; all others are 0 or more
 UNKNOWN = -1  # who leads alone, or whether anyone does, is not at hand
@@ -24,6 +25,28 @@ class Tournament(NamedTuple):
     top: NDArray[np.float64]  # [S, 2*width] the largest key at or below a node; leaf width + a
     ties: NDArray[np.int32]  # [S, 2*width] how many leaves have it
     sole: NDArray[np.int32]  # [S] the only action with the largest key, or UNKNOWN
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        width = self.top.shape[1] // 2
+        return {
+            "top": Limit(OUT, np.inf),
+            "ties": Limit(1, width),
+            "sole": Limit(UNKNOWN, width - 1),
+        }
+
+    def fault(self) -> str:
+        """What no run leaves behind; see `gim.memory`.
+
+        Where one leads alone only its leaf and the root are up to date (`count_up`).
+        """
+        width = self.top.shape[1] // 2
+        again, sole = new_tournament(self.top[:, width:]), self.sole
+        right = (self.top == again.top) & (self.ties == again.ties)
+        alone = right[:, 1] & (again.ties[:, 1] == 1)
+        alone &= self.top[np.arange(sole.size), width + sole] == self.top[:, 1]
+        won = np.where(sole == UNKNOWN, right[:, 1:].all(axis=1), alone)
+        return "" if won.all() else "a match that nobody has won"
 
 
 def new_tournament(keys: NDArray[np.float64]) -> Tournament:

@@ -39,14 +39,17 @@ class Links(NamedTuple):
     def fault(self) -> str:
         """What no run leaves behind; see `gim.memory`."""
         (used,), (S, A) = self.used.tolist(), self.of.shape
-        if self.table.ndim != 2 or self.table.shape[1] != 4 or used > len(self.table):
+        if self.table.shape[1:] != (4,) or used >= len(self.table):  # there is room for another
             return f"a table of {self.table.shape} for {used} transitions"
-        met = self.table[:used]
-        inside = met.size == 0 or (met >= [0, 0, END, END]).all()
-        inside = inside and (met < [S * A, S, used, used]).all()
-        if not inside or max(self.to.max(initial=END), self.of.max(initial=END)) >= used:
-            return "a transition that was never met"
-        return ""
+        pairs, states = self.table[:used, :2].astype(np.int64).T
+        if used and not (pairs.min() >= 0 <= states.min() and pairs.max() < S * A):
+            return "a transition of no pair"
+        if np.unique(pairs * S + states).size < used or states.max(initial=0) >= S:
+            return "a transition that is met twice, or leads nowhere"
+        again = new_links(S, A, pairs, states)  # a list that does not end would never be left
+        lists = (self.to, self.of, self.table[:used])
+        same = map(np.array_equal, lists, (again.to, again.of, again.table[:used]))
+        return "" if all(same) else "lists of transitions that were not met so"
 
 
 def new_links(S: int, A: int, pairs: NDArray[np.int64], states: NDArray[np.int64]) -> Links:

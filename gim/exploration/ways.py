@@ -40,6 +40,7 @@ NONE = -1  # no way
 HERE = -2  # the state itself is the goal
 SLACK = 0.25
 TINY = 1e-290  # a worth below this is none
+TOLERANCE = 1e-4  # of sums from a file: visits of a prior need not be whole
 TOLD = -1.0  # in `before`: nothing has changed
 
 
@@ -64,20 +65,28 @@ class Ways(NamedTuple):
         S, A = self.links.of.shape
         states = Limit(0, S - 1)
         return {
+            "own": Limit(0, 1),
+            "worth": Limit(0, 1 + TOLERANCE),
             "way": Limit(min(HERE, NONE), A - 1),
             "hope": states,
-            "p": Limit(0, 1, grows=True),
+            "p": Limit(0, 1 + TOLERANCE, grows=True),
+            "gamma": SAME,
+            "before": SAME,  # between two steps nothing is left to tell
             "queue": states,
             "first": states,
-            "waiting": Limit(0, S),
+            "waiting": SAME,
             "work": VISITS,
-            "gamma": SAME,
         }
 
     def fault(self) -> str:
         """What no run leaves behind; see `gim.memory`."""
         links, p = len(self.links.table), self.p.shape
-        return "" if p == (links,) else f"p of {p} for {links} links"
+        if p != (links,):
+            return f"p of {p} for {links} links"
+        used = int(self.links.used[0])
+        sums = np.bincount(self.links.table[:used, PAIR], self.p[:used])
+        over = sums.max(initial=0.0) > 1 + TOLERANCE  # worths would rise for ever
+        return "p of a pair that sums to more than 1" if over else ""
 
 
 def new_ways(counts: Counts, own: NDArray[np.float64], gamma: float) -> Ways:

@@ -92,7 +92,7 @@ def run_files_(args: argparse.Namespace) -> int:
 def run_extremes(args: argparse.Namespace) -> int:
     """Everything that is registered in every extreme world."""
     cells: dict[str, dict[str, str]] = {}
-    for thing, world, end in extremes.matrix():
+    for thing, world, end in extremes.matrix(args.agents):
         cells.setdefault(thing, {})[world] = end
         if end.startswith("wrong"):
             print(f"{thing}, {world}: {end}", file=sys.stderr)
@@ -173,7 +173,7 @@ def main() -> int:
     """Run one of them."""
     parser = argparse.ArgumentParser("python -m tools.robustness", description=__doc__)
     parser.add_argument("what", choices=WHAT)
-    parser.add_argument("agents", nargs="*", help="for runs and files; else all")
+    parser.add_argument("agents", nargs="*", help="for runs, files and extremes; else all")
     parser.add_argument("--short", action="store_true", help="one of each kind")
     parser.add_argument(
         "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"

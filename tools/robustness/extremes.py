@@ -7,7 +7,7 @@ number that came out is finite (or refused where the page says so), else the exc
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
 import numpy as np
@@ -127,9 +127,11 @@ def cell(thing: Callable[[TabularMDP], None], mdp: TabularMDP) -> str:
     return "right"
 
 
-def matrix() -> Iterator[tuple[str, str, str]]:
-    """Every thing in every world: thing, world, outcome."""
+def matrix(only: Collection[str] = ()) -> Iterator[tuple[str, str, str]]:
+    """Every thing in every world, or `only` these agents: thing, world, outcome."""
     every = worlds()
     for name, thing in things().items():
+        if only and name.removeprefix("agent ") not in only:
+            continue
         for world, mdp in every.items():
             yield name, world, cell(thing, mdp)

@@ -3,7 +3,8 @@
 A run fails by an exception, by a number that is not finite, or by a warning that is no note of its
 agent. After it the best policy is evaluated exactly, and where the agent infers, what it has
 learned is put into words and, now and then, certified. Most runs are short and in small forms of
-the tasks, so that there can be many; one in `LONG` is long, in the task as it is registered.
+the tasks, so that there can be many; two of every `LONG` are long, one of them in a task as it is
+registered, one in a random MDP.
 
 Each run is a line of a ledger: what is in it already is not played again.
 """
@@ -31,7 +32,7 @@ from gim.run import prepare
 Floats = NDArray[np.float64]
 SHORT = (80, 8)  # steps, about, and episodes at the most
 WHOLE = (1_500, 60)  # likewise, of a long run
-LONG = 50  # one run in so many is long
+LONG = 50  # of so many runs two are long
 CERTIFIED = 20  # one run in so many
 SMALL = {  # tasks that are played in this form but in long runs
     "button": "size=4,horizon=10",
