@@ -66,7 +66,8 @@ def test_no_bound():
     blind = certificate(useless=True, blind=0.11)
     assert of_returns(blind) == (
         "credible: no bound yet, 11 % of the episodes meet pairs that were never tried and are "
-        "like no other (`.unbounded`): try these; the policy expects 20 an episode"
+        "like no other (`.unbounded`), which more episodes would try; the policy expects 20 an "
+        "episode"
     )
     few = certificate(useless=True, blind=0.09)
     assert of_returns(few) == (
@@ -104,11 +105,11 @@ def test_a_loss_beside_what_is_expected(loss, expected, told):
     [
         ((0, 0, 0), "every pair has enough visits of its own; nothing is inferred"),
         ((4, 3, 4), "; none has a bound on its error: too few like it were tried"),
-        ((4, 3, 0), "; bounds on their errors have a nominal coverage of 90 %"),
+        ((4, 3, 0), "; bounds on errors have a nominal coverage of 90 %"),
         (
             (4, 3, 1),
-            "; bounds on their errors have a nominal coverage of 90 %, but 1 have none: too few "
-            "like them were tried",
+            "; bounds on errors have a nominal coverage of 90 %, but 1 of 4 have none until more "
+            "like them are tried",
         ),
     ],
 )
@@ -119,7 +120,8 @@ def test_what_is_inferred(given, told):
 
 def test_what_cannot_be_checked_yet():
     assert of_pairs(certificate(4, 3, 1, judged=False)) == (
-        "nothing is inferred that could be checked yet; 3 pairs were never met"
+        "nothing is inferred that could be checked yet, and 3 pairs were never met: more episodes "
+        "would tell"
     )
 
 

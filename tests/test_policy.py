@@ -405,10 +405,11 @@ BAD = CSV | {"{" + text: says for text, says in JSON.items()}
 
 @pytest.mark.parametrize("text", BAD, ids=lambda text: text[-40:])
 def test_files_that_are_no_policy(text, tmp_path):
-    (tmp_path / "p").write_text(text)
+    path = tmp_path / ("p.json" if text.startswith("{") else "p.csv")
+    path.write_text(text)
     with pytest.raises(ValueError, match=BAD[text]) as raised:
-        gim.load(tmp_path / "p")
-    assert str(raised.value).startswith(f"{tmp_path / 'p'} is no policy: ")
+        gim.load(path, "policy")
+    assert str(raised.value).startswith(f"{path} is no policy: ")
 
 
 @pytest.mark.parametrize("ending", ["csv", "json"])

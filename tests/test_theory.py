@@ -252,8 +252,8 @@ def test_space_beside_what_learners_keep():
 
         return size(prepare(agents.make(agent), mdp, 1, 0).memory)
 
-    mdp = gim.make("shared_factors", S=60, A=10)
-    numbers = theory.space(60, 10)
+    mdp = gim.make("shared_factors", S=100, A=10)  # its lists begin with room for thousands
+    numbers = theory.space(100, 10)
     for agent in ("gim", "rmax", "psrl"):
         assert numbers.model_based / 1.1 <= kept(agent, mdp) <= 1.5 * numbers.model_based
     for agent in ("q_learning", "delayed_q_learning", "double_q_learning"):
