@@ -129,7 +129,11 @@ def test_on_the_command_line_too(make, capsys):
     assert "Traceback" not in err
 
 
-def test_what_fits_is_compiled_once(make):
+def test_what_fits_is_compiled_once(make, monkeypatch):
+    def no_cache(f):
+        raise OSError
+
+    monkeypatch.setattr("gim.jit.Cache", no_cache)  # else it need not be compiled at all
     agent = make()
     run = prepare(agent, gim.make("riverswim"), 3)
     assert [len(f.overloads) for f in (agent.act, agent.learn)] == [1, 1]
