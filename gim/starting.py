@@ -10,7 +10,10 @@ from types import TracebackType
 def is_command() -> bool:
     """Whether this process is the command, `gim` or `python -m gim`, and no other program."""
     word = sys.argv[0] if getattr(sys, "argv", None) else ""
-    return word == "-m" or os.path.splitext(os.path.basename(word))[0] == "gim"
+    if word == "-m":  # until its module is found, whoever that is
+        asked = sys.orig_argv
+        return "-m" in asked and asked[asked.index("-m") + 1 :][:1] == ["gim"]
+    return os.path.splitext(os.path.basename(word))[0] == "gim"
 
 
 def end(kind: type[BaseException], problem: BaseException, at: TracebackType | None) -> None:

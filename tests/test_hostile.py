@@ -221,10 +221,18 @@ def test_a_read_that_fails_says_of_what(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("word", "ours"), [("-m", True), ("/usr/bin/gim", True), ("pytest", False), ("", False)]
+    ("word", "module", "ours"),
+    [
+        ("-m", "gim", True),
+        ("-m", "another", False),
+        ("/usr/bin/gim", "", True),
+        ("pytest", "", False),
+        ("", "", False),
+    ],
 )
-def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, ours):
+def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, module, ours):
     monkeypatch.setattr(sys, "argv", [word])
+    monkeypatch.setattr(sys, "orig_argv", ["python", word, module])
     monkeypatch.setattr(sys, "excepthook", before := sys.excepthook)
     importlib.reload(starting)
     assert (sys.excepthook is not before) == ours

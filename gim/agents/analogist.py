@@ -1,7 +1,8 @@
 """The default learner: planning by analogy, with optimism that adapts.
 
 It plans on counts plus what is inferred from other pairs (`gim.inference.analogy`), with one
-setting for all tasks, before every episode and at the first visit of a pair:
+setting for all tasks, before every episode and at the first visit of a pair (in large dense worlds
+both wait, by what a plan costs):
 
     Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
     Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
@@ -90,7 +91,7 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-sums = sums_dense  # the template is bound to one or the other
+sums = sums_dense  # the template is bound to one of the three
 
 
 def hopeful(
@@ -108,13 +109,13 @@ def hopeful(
 ) -> None:
     """Backward induction with bonuses and one test, into plan = (q, v, policy), from `first` on.
 
-    `seen` is the evidence with its columns [S, S*A] or CSR; `frame` the available pairs, terminal
-    states and the reward range; `test` [S*A] what a pair might pay, 0: nothing is hidden; `astray`
-    [S*A] times what the rest of the episode costs, if it does, might be saved; `pooled` the
-    variance of a single reward, which counts as one visit; `scales` multiply the parts of the bonus
-    that stand for next states, for those that few visits have missed, for the best of them, for
-    rewards, and for what few visits have missed of them; `room` is to work in: what allocates takes
-    long to compile.
+    `seen` is the evidence with its columns [S, S*A], CSR or apart (see `gim.agents.backups`);
+    `frame` the available pairs, terminal states and the reward range; `test` [S*A] what a pair
+    might pay, 0: nothing is hidden; `astray` [S*A] times what the rest of the episode costs, if it
+    does, might be saved; `pooled` the variance of a single reward, which counts as one visit;
+    `scales` multiply the parts of the bonus that stand for next states, for those that few visits
+    have missed, for the best of them, for rewards, and for what few visits have missed of them;
+    `room` is to work in: what allocates takes long to compile.
     """
     scale, rare, hope, of_rewards, missed = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
