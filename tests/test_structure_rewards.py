@@ -65,6 +65,38 @@ def test_a_table_for_what_a_plane_cannot_say():
     assert missed(world, triples, rewards) < 0.05
 
 
+def fares():
+    """Ten cells, a load (0: aboard) that can be put down at four, and its target: there it ends."""
+    gates = {0: 1, 3: 2, 6: 3, 9: 4}
+
+    def outcomes(x, a):
+        cell, load, to = x
+        if a < 2:
+            yield (min(max(cell + 2 * a - 1, 0), 9), load, to), 1.0, -1.0
+        elif load > 0 or cell not in gates:
+            yield x, 1.0, -10.0
+        else:
+            yield (cell, gates[cell], to), 1.0, 20.0 if gates[cell] == to else -1.0
+
+    states = itertools.product(range(10), range(5), range(1, 5))
+    ends = [(cell, gate, gate) for cell, gate in gates.items()]
+    return World(states, 3, outcomes, ends, ordinal=[True, False, False])
+
+
+def test_an_end_is_paid_for_as_an_end():
+    """The pairs that pay were met a hundred times, those that look like them once.
+
+    Where rewards are certain one pair is one fact: else the often met speak for the others.
+    """
+    world = fares()
+    often = np.where(world.r.max(axis=2) == 20.0, 100.0, 1.0)
+    triples = world.counted(world.P * often[:, :, None], np.random.default_rng(0))
+    rewards, _, _ = rewards_of(triples)
+    assert Feature("end") in rewards.shape.chain[-1]
+    assert (seen_of(triples).weight == 1.0).all()
+    assert missed(world, triples, rewards, np.flatnonzero(world.available.ravel())) == 0
+
+
 def test_slopes_of_their_own_for_each_action():
     def outcomes(x, a):
         yield ((7 * x[0] + 3) % 20,), 1.0, (1 - x[0] / 20, -3.0, 0.25 * x[0])[a]

@@ -41,10 +41,20 @@ is predicted to cost, times that chance times a power of the steps so far. It ca
 in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end.
 
+Where nothing is random, several outcomes that are predicted of a pair are no chance but ignorance:
+one of them always comes, and one visit tells which. (A passenger is picked up in one cell of 25.)
+To the test comes then what is expected to be gained by knowing, the same power of the steps times
+
+    sum_s' p(s') max(0, r(s,a) + V0_{h+1}(s') - max_a V0_h(s)),
+
+less by ten times the surprise: one visit in ten that differs from those before, and it is nothing.
+
 The range of the rewards says that more is hidden, as long as the best pair met pays less than half
 of it. One of the pairs never met then pays the rest, for an episode of H steps, and there may be as
 many episodes to come as there have been: (low + high - 2 best) H episodes, times the share that the
-pair has in all that might be hidden. Without this, small rewards near the start end the search.
+pair has in all that might be hidden. Without this, small rewards near the start end the search. It
+is asked in each part of the world that an episode never leaves, by the steps that were spent there:
+that one passenger was brought home does not end the search for another's.
 Where every step costs, what is hidden is an end of the episode, as long as none was met.
 """
 
@@ -58,9 +68,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind, Task
-from gim.agents.backups import count_entries, most_of, sums_apart, sums_csr, sums_dense
+from gim.agents.backups import (
+    count_entries,
+    gains_apart,
+    gains_csr,
+    gains_dense,
+    most_of,
+    sums_apart,
+    sums_csr,
+    sums_dense,
+)
 from gim.agents.episodic import Episodic, Memory, pause
-from gim.agents.unknowns import missing, reward_noise, unknowns
+from gim.agents.unknowns import missing, parts, reward_noise, unknowns
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
@@ -73,6 +92,7 @@ from gim.planning.sweeps import rows_of, take_best
 LITTLE = 0.1  # of the bonus, as a rule
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
+RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
@@ -91,7 +111,7 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-sums = sums_dense  # the template is bound to one of the three
+sums, gains = sums_dense, gains_dense  # the template is bound to those of one form of N
 
 
 def hopeful(
@@ -114,17 +134,17 @@ def hopeful(
     might pay, 0: nothing is hidden; `astray` [S*A] times what the rest of the episode costs, if it
     does, might be saved; `pooled` the variance of a single reward, which counts as one visit;
     `scales` multiply the parts of the bonus that stand for next states, for those that few visits
-    have missed, for the best of them, for rewards, and for what few visits have missed of them;
-    `room` is to work in: what allocates takes long to compile.
+    have missed, for the best of them, for rewards, and for what few visits have missed of them,
+    and what a test may find; `room` is to work in: what allocates takes long to compile.
     """
-    scale, rare, hope, of_rewards, missed = scales
+    scale, rare, hope, of_rewards, missed, find = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
-    # reward, 1/n, its variance / n, bonus per step; sums over next states; the plan without a test
-    (r, one, noise, bonus), (mean, square, later), (q0, v0, policy0) = room
+    # reward, 1/n, its variance / n, bonus per step; sums over next states; bars; without a test
+    (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, v0, policy0) = room
     H, S, A = q.shape
     tests = False
     for i in range(S * A):
-        r[i] = one[i] = noise[i] = bonus[i] = mean[i] = square[i] = later[i] = 0.0
+        r[i] = one[i] = noise[i] = bonus[i] = mean[i] = square[i] = later[i] = gain[i] = 0.0
     for s in range(S):
         for a in range(A):
             i = s * A + a
@@ -154,33 +174,58 @@ def hopeful(
             doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
             beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
             now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)
-            x = now + future
+            values[i] = min(ceiling[h], now + future)
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
-                if test[i] > 0.0:
-                    rest = later[i] * one[i]
-                    x = max(x, now + test[i] + astray[i] * max(0.0, -rest) + rest)
-            values[i] = min(ceiling[h], x)
-        take_best(q[h], v[h], policy[h])
         if tests:
+            if find > 0.0 and h < H - 1:
+                raise_bars(q0, test, later, one, bar)
+                gains(N, v0, bar, gain)
+            for i in range(S * A):
+                if test[i] > 0.0:
+                    hidden = test[i] + astray[i] * max(0.0, -later[i] * one[i])
+                    x = without[i] + hidden + find * gain[i] * one[i]
+                    values[i] = min(ceiling[h], max(values[i], x))
             take_best(q0, v0, policy0)
+        take_best(q[h], v[h], policy[h])
 
 
-hopeful_dense = bind(hopeful, "dense", sums=sums_dense)
-hopeful_csr = bind(hopeful, "csr", sums=sums_csr)
-hopeful_apart = bind(hopeful, "apart", sums=sums_apart)
+@hot
+def raise_bars(q0: Any, test: Any, later: Any, one: Any, bar: Any) -> None:
+    """What the next state must be worth, for a pair that may be tested to be the best of its state.
+
+    The bars of the others are inf.
+    """
+    S, A = q0.shape
+    for s in range(S):
+        best = -np.inf
+        for a in range(A):
+            best = max(best, q0[s, a])
+        for a in range(A):
+            i = s * A + a
+            bar[i] = best - (q0[s, a] - later[i] * one[i]) if test[i] > 0.0 else np.inf
+
+
+hopeful_dense = bind(hopeful, "dense", sums=sums_dense, gains=gains_dense)
+hopeful_csr = bind(hopeful, "csr", sums=sums_csr, gains=gains_csr)
+hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
 
 
 def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
-    parts = tuple(np.empty((7, S * A)))
-    return parts[:4], parts[4:], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
+    parts = tuple(np.empty((9, S * A)))
+    return parts[:4], parts[4:8], parts[8], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
     """What the bonus is multiplied by in a plan: little as a rule, now and then up to all of it."""
     u, x = rng.random(2)
     return float(x * x) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
+
+
+def grown(belief: Belief) -> float:
+    """What tests are multiplied by: a power of the steps so far."""
+    return float((1.0 + belief.visits[0] / LONG) ** GROWTH)
 
 
 @dataclass(frozen=True)
@@ -210,6 +255,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         x = multiplier(mind.episode, mind.rng)
         scale = full * x
         hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
+        find = grown(belief) * max(0.0, 1.0 - surprise / RANDOM)
         unknown = unknowns(belief, sharp)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
@@ -221,7 +267,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             *self._tests(memory, rewards, mind),
             pooled,
             L,
-            (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
+            (scale, scale * surprise, hope, full if pooled > 0 else scale, missed, find),
             (memory.q, memory.v, memory.policy),
             mind.step,
             room_for(task.S, task.A),
@@ -262,6 +308,14 @@ class Analogist(Episodic, Agent, name="analogist"):
             return hopeful_csr, rows, None
         return hopeful_dense, np.ascontiguousarray(rows.T), None
 
+    def _parts(self, belief: Belief, mind: Mind) -> NDArray[np.int64]:
+        """The parts of the world [S] that an episode never leaves, by what was inferred last."""
+        of, part = mind.kept.get("parts", (None, None))
+        if of is not belief.prior.q:
+            part = parts(belief)
+            mind.kept["parts"] = belief.prior.q, part
+        return part
+
     def _tests(
         self, memory: Memory, rewards: tuple[float, float], mind: Mind
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -275,9 +329,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
         hidden = (hidden * inferred).ravel()
-        share = hidden / max(float(hidden.sum()), 1e-300)
         steps = mind.task.H * (mind.episode + 1)
-        lacking = missing(memory.belief, rewards)
-        grown = (1.0 + memory.belief.visits[0] / LONG) ** GROWTH
-        test = (rewards[1] - rewards[0]) * grown * hidden + lacking * steps * share
-        return test, grown * (inferred * prior.doubt).ravel()
+        sought = missing(memory.belief, rewards, self._parts(memory.belief, mind), hidden)
+        times = grown(memory.belief)
+        test = (rewards[1] - rewards[0]) * times * hidden + steps * sought
+        return test, times * (inferred * prior.doubt).ravel()

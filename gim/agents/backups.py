@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from gim.inference.shared_rows import sums_of_blocks
 from gim.jit import hot
 
@@ -68,6 +70,37 @@ def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, lat
             x2 += data[j] * (v[t] * v[t])
             y += data[j] * v0[t]
         mean[i], square[i], later[i] = x, x2, y
+
+
+@hot
+def gains_dense(columns: Any, v: Any, bar: Any, gain: Any) -> Any:
+    """Sums over next states of N times what v is above the bar of a pair, [S*A]; 0 if that is inf.
+
+    Few pairs have a bar, so each is summed by itself.
+    """
+    for i in range(bar.size):
+        gain[i] = 0.0
+        if bar[i] < np.inf:
+            for t in range(v.size):
+                gain[i] += columns[t, i] * max(0.0, v[t] - bar[i])
+
+
+@hot
+def gains_csr(N: Any, v: Any, bar: Any, gain: Any) -> Any:
+    """The same for CSR rows."""
+    data, indices, indptr = N
+    for i in range(bar.size):
+        gain[i] = 0.0
+        if bar[i] < np.inf:
+            for j in range(indptr[i], indptr[i + 1]):
+                gain[i] += data[j] * max(0.0, v[indices[j]] - bar[i])
+
+
+@hot
+def gains_apart(N: Any, v: Any, bar: Any, gain: Any) -> Any:
+    """None: where so many states may follow, what is predicted is chance."""
+    for i in range(bar.size):
+        gain[i] = 0.0
 
 
 @hot

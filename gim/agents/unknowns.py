@@ -7,11 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from gim.inference.belief import Belief
 from gim.jit import seldom
-from gim.model.counts import Counts, rewards_by_triple
+from gim.model.counts import Counts, rewards_by_triple, transitions
 
+LIKELY = 0.01  # chance from which a way that is predicted leads from one state to another
 OPEN = 0.5  # squared error of a prediction, above which it is none
 
 
@@ -50,18 +52,49 @@ def unknowns(belief: Belief, sharp: NDArray[np.float64] | None = None) -> NDArra
     return np.asarray(unmet & (error > OPEN))
 
 
-def missing(belief: Belief, rewards: tuple[float, float]) -> float:
-    """How much more must be hidden: twice what the best pair met lacks to half of the range.
+def parts(belief: Belief) -> NDArray[np.int64]:
+    """The part of the world [S] that each state is in: an episode does not go from one to another.
 
-    Where every step costs that is an end of the episode, until one was met.
+    What was seen and what is likely by what is inferred joins states; an end joins none.
     """
-    counts, met = belief.counts, belief.counts.n > 0
+    prior, terminal = belief.prior, belief.terminal
+    S, A = belief.counts.n.shape
+    said, seen = prior.rows(), transitions(belief.counts)
+    likely = np.repeat((prior.n0 > 0).ravel(), np.diff(said.indptr)) & (said.data > LIKELY)
+    of, to = np.nonzero(seen.reshape(S * A, S)) if not sparse.issparse(seen) else seen.nonzero()
+    pair = np.repeat(np.arange(S * A), np.diff(said.indptr))[likely]
+    s, t = np.append(of, pair) // A, np.append(to, said.indices[likely])
+    goes_on = ~terminal[t]
+    joined = sparse.csr_array((np.ones(goes_on.sum()), (s[goes_on], t[goes_on])), shape=(S, S))
+    return np.asarray(connected_components(joined, directed=False)[1], np.int64)
+
+
+def missing(
+    belief: Belief,
+    rewards: tuple[float, float],
+    part: NDArray[np.int64],
+    hidden: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """What each pair [S*A] might pay more than all that were met, for each step of the run.
+
+    In each part of the world more must be hidden: twice what the best pair met there lacks to half
+    of the range. One of its pairs never met pays that; each has the share in it that it has in all
+    that is `hidden` there [S*A]. A part counts for as much of the run as was spent in it. Where
+    every step costs, it is an end of the episode that is hidden, until one was met.
+    """
+    counts, many = belief.counts, int(part.max()) + 1
+    of = np.repeat(part, counts.n.shape[1])
+    lacks = np.zeros(many)
     if rewards[1] < 0.0 and not belief.terminal.any():
-        return -rewards[1]
-    if belief.rewards.given:
-        return 0.0
-    best = float((counts.R[met] / counts.n[met]).max(initial=rewards[0]))
-    return max(0.0, rewards[0] + rewards[1] - 2.0 * best)
+        lacks[:] = -rewards[1]
+    elif not belief.rewards.given:
+        best, met = np.full(many, rewards[0]), counts.n.ravel() > 0
+        np.maximum.at(best, of[met], counts.R.ravel()[met] / counts.n.ravel()[met])
+        lacks = np.maximum(0.0, rewards[0] + rewards[1] - 2.0 * best)
+    visits = np.bincount(of, counts.n.ravel(), many)
+    spent = visits / max(float(visits.sum()), 1.0)
+    all_hidden = np.maximum(np.bincount(of, hidden, many), 1e-300)
+    return np.asarray((lacks * spent / all_hidden)[of] * hidden)
 
 
 @seldom(lambda q, first, which: q.size)

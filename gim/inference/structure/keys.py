@@ -17,7 +17,7 @@ class Feature(NamedTuple):
 
 
 def features_of(triples: Triples) -> list[Feature]:
-    """The action and its variables, those of the state before and after, changes, edges, s'."""
+    """The action and its variables, those of s and s', changes, edges, s', if it is s or an end."""
     k, own = triples.k, triples.action_codes.shape[1]
     return [
         Feature("action"),
@@ -28,6 +28,7 @@ def features_of(triples: Triples) -> list[Feature]:
         *(Feature("change", i) for i in range(k)),
         *(Feature("edge", i) for i in np.flatnonzero(triples.edged).tolist()),
         Feature("stays"),
+        *([Feature("end")] if triples.terminal.any() else []),
     ]
 
 
@@ -47,6 +48,8 @@ def column(triples: Triples, feature: Feature, pair: Ints, t: Ints) -> Ints:
         return triples.edges[s, i]
     if kind == "change":
         return triples.codes[t, i] - triples.codes[s, i]
+    if kind == "end":
+        return triples.terminal[t].astype(np.int64)
     return t if kind == "next state" else (s == t).astype(np.int64)
 
 

@@ -128,6 +128,8 @@ def seen_of(triples: Triples) -> Seen:
     square = np.zeros(len(N)) if triples.R2 is None else triples.R2[kept] / N - mean**2
     square[square < ROUNDING * mean**2] = 0.0
     weight = N / (1.0 + triples.n.ravel()[pair] / FEW)
+    if not square.any():  # one visit says all: what is met most often has no more of a say
+        weight = np.ones(len(N))
     return Seen(pair, triples.indices[kept], mean, square, weight)
 
 
