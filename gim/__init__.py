@@ -43,7 +43,7 @@ from gim.runs import Interrupted, Run, Runs
 from gim.variables import Variables
 from gim.worlds import World
 
-__version__ = "0.1.0"
+__version__ = "0.2.0.dev0"
 
 __all__ = [
     "E3",
