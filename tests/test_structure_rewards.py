@@ -93,7 +93,7 @@ def test_an_end_is_paid_for_as_an_end():
     triples = world.counted(world.P * often[:, :, None], np.random.default_rng(0))
     rewards, _, _ = rewards_of(triples)
     assert Feature("end") in rewards.shape.chain[-1]
-    assert (seen_of(triples).weight == 1.0).all()
+    assert (seen_of(triples).weight == 1.0).all()  # a pair has one vote, whatever its visits
     assert missed(world, triples, rewards, np.flatnonzero(world.available.ravel())) == 0
 
 

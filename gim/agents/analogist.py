@@ -74,6 +74,7 @@ from gim.agents.backups import (
     gains_csr,
     gains_dense,
     most_of,
+    raise_bars,
     sums_apart,
     sums_csr,
     sums_dense,
@@ -188,22 +189,6 @@ def hopeful(
                     values[i] = min(ceiling[h], max(values[i], x))
             take_best(q0, v0, policy0)
         take_best(q[h], v[h], policy[h])
-
-
-@hot
-def raise_bars(q0: Any, test: Any, later: Any, one: Any, bar: Any) -> None:
-    """What the next state must be worth, for a pair that may be tested to be the best of its state.
-
-    The bars of the others are inf.
-    """
-    S, A = q0.shape
-    for s in range(S):
-        best = -np.inf
-        for a in range(A):
-            best = max(best, q0[s, a])
-        for a in range(A):
-            i = s * A + a
-            bar[i] = best - (q0[s, a] - later[i] * one[i]) if test[i] > 0.0 else np.inf
 
 
 hopeful_dense = bind(hopeful, "dense", sums=sums_dense, gains=gains_dense)

@@ -73,6 +73,22 @@ def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, lat
 
 
 @hot
+def raise_bars(q0: Any, test: Any, later: Any, one: Any, bar: Any) -> None:
+    """What the next state must be worth, for a pair that may be tested to be the best of its state.
+
+    The bars of the others are inf.
+    """
+    S, A = q0.shape
+    for s in range(S):
+        best = -np.inf
+        for a in range(A):
+            best = max(best, q0[s, a])
+        for a in range(A):
+            i = s * A + a
+            bar[i] = best - (q0[s, a] - later[i] * one[i]) if test[i] > 0.0 else np.inf
+
+
+@hot
 def gains_dense(columns: Any, v: Any, bar: Any, gain: Any) -> Any:
     """Sums over next states of N times what v is above the bar of a pair, [S*A]; 0 if that is inf.
 

@@ -127,9 +127,9 @@ def seen_of(triples: Triples) -> Seen:
     mean = triples.R[kept] / N
     square = np.zeros(len(N)) if triples.R2 is None else triples.R2[kept] / N - mean**2
     square[square < ROUNDING * mean**2] = 0.0
-    weight = N / (1.0 + triples.n.ravel()[pair] / FEW)
-    if not square.any():  # one visit says all: what is met most often has no more of a say
-        weight = np.ones(len(N))
+    n = triples.n.ravel()[pair]
+    # What is certain is no surer for having been met often: each pair has one vote.
+    weight = N / (1.0 + n / FEW) if square.any() else N / n
     return Seen(pair, triples.indices[kept], mean, square, weight)
 
 
