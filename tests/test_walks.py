@@ -8,8 +8,18 @@ from scipy import sparse
 
 import gim
 from gim.exploration import transitions as lists
-from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
-from gim.exploration.tournament import OUT, UNKNOWN, count_up, draw, new_tournament, put, replay
+from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations, new_options
+from gim.exploration.planned import UNTRIED
+from gim.exploration.tournament import (
+    OUT,
+    UNKNOWN,
+    count_up,
+    draw,
+    new_tournament,
+    put,
+    renew,
+    replay,
+)
 from gim.exploration.ways import HERE, NONE
 from gim.jit import plain
 from gim.memory import flatten
@@ -19,6 +29,7 @@ from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
 PUT, COUNT_UP, DRAW, REPLAY = plain(put), plain(count_up), plain(draw), plain(replay)
+RENEW = plain(renew)
 
 
 def test_wishes_and_news_add_up():
@@ -38,14 +49,6 @@ def ties_of(tree, s, A):
     assert DRAW(tree, s, 0.2, 0.2) == drawn[0]
     assert DRAW(tree, s, np.nextafter(1, 0), 0.2) == drawn[-1]
     return {a: drawn.count(a) / 840 for a in set(drawn)}
-
-
-def up_to_date(tree):
-    """The same tree with all its matches played."""
-    tree = tree._replace(top=tree.top.copy(), ties=tree.ties.copy(), sole=tree.sole.copy())
-    for s in range(len(tree.top)):
-        REPLAY(tree, s)
-    return tree
 
 
 @pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
@@ -73,30 +76,34 @@ def test_a_tournament_draws_uniformly_among_the_best(A):
     assert ties_of(tree, 0, A) == ties_of(new_tournament(keys), 1, A)
 
 
+@pytest.mark.parametrize("untried", [0.0, UNTRIED])
 @pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
-def test_counting_up_draws_the_same(A):
-    """Keys grow by 1 and go out one by one, as visits do; then the state goes back to `put`."""
+def test_counting_up_draws_the_same(A, untried):
+    """Visits grow by 1 and actions go out one by one; a tree made anew each time is the twin."""
     for seed in range(6):
         rng = np.random.default_rng(seed)
-        tree, twin = new_tournament(np.zeros((1, A))), new_tournament(np.zeros((1, A)))
-        visits = np.zeros(A)
+        available = np.arange(A + 1)[None] < A  # the last action is not there
+        options = new_options(available, 0.2)
+        n, out = np.zeros((1, A + 1), np.int64), np.zeros((1, A + 1), bool)
+
+        def keys(n=n, out=out, available=available):
+            return np.where(out | ~available, OUT, np.where(n > 0, n, untried))
+
+        tree = new_tournament(keys())
         for _ in range(40 * A):
             u = rng.random()
             a = DRAW(tree, 0, u, 0.0)
-            assert a == DRAW(twin, 0, u, 0.0)
+            assert a == DRAW(new_tournament(keys()), 0, u, 0.0)
             a = int(rng.integers(A)) if rng.random() < 0.4 else a
-            if visits[a] != OUT:
-                visits[a] += 1
-                if visits[a] == 7 and (visits != OUT).sum() > 1:
-                    visits[a] = OUT
-                COUNT_UP(tree, 0, a, visits[a])
-                PUT(twin, 0, a, visits[a])
-            assert tree.top[0, 1] == visits.max()
+            if not out[0, a]:
+                n[0, a] += 1
+                out[0, a] = n[0, a] == 7 and out.sum() < A - 1
+                COUNT_UP(tree, options, n, out, 0, a, untried)
+            assert tree.fault() == ""
             if tree.sole[0] != UNKNOWN:
-                assert np.flatnonzero(visits == visits.max()).tolist() == [tree.sole[0]]
-        tree = up_to_date(tree)
-        assert np.array_equal(tree.top, new_tournament(visits[None]).top)
-        assert np.array_equal(tree.ties, new_tournament(visits[None]).ties)
+                assert np.flatnonzero(keys()[0] == keys().max()).tolist() == [tree.sole[0]]
+            else:
+                assert np.array_equal(tree.top, new_tournament(keys()).top)
 
 
 # -- lists of transitions
@@ -181,11 +188,20 @@ def started(run):
     return run.agent.exploration.start(counts, known, 0.2, np.random.default_rng(0))
 
 
+def renewed(tree, run, states, untried):
+    """The tournament with all keys of these states up to date."""
+    tree = tree._replace(top=tree.top.copy(), ties=tree.ties.copy(), sole=tree.sole.copy())
+    n, known, options = run.memory.belief.counts.n, run.memory.known, run.memory.walk.options
+    for s in np.flatnonzero(states):
+        RENEW(tree, options, n, known.mask, s, untried)
+    return tree
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_curious_walking_starts_from_counts(seed):
     run = partly_explored("curious", seed)
     walk, again = run.memory.walk, started(run)
-    best = up_to_date(walk.best)
+    best = renewed(walk.best, run, walk.open, 0.0)
     assert np.array_equal(again.best.top, best.top)
     assert np.array_equal(again.best.ties, best.ties)
     assert np.array_equal(again.escapes, walk.escapes)
@@ -196,7 +212,7 @@ def test_curious_walking_starts_from_counts(seed):
 def test_planned_walking_starts_from_counts(seed):
     run = partly_explored("planned", seed)
     walk, again = run.memory.walk, started(run)
-    assert np.array_equal(again.unknown.top, up_to_date(walk.unknown).top)
+    assert np.array_equal(again.unknown.top, renewed(walk.unknown, run, walk.met, UNTRIED).top)
     assert np.array_equal(again.met, walk.met)
     assert again.pairs[0] == walk.pairs[0]
     assert np.array_equal(again.ways.own, walk.ways.own)
