@@ -30,7 +30,12 @@ from gim.model.completion import optspace as descending
 from gim.model.completion.least_squares import alternate, solve
 from gim.model.completion.optspace import _inverse, core, descend, trimmed
 from gim.model.completion.rank import held_out_rank
-from gim.model.completion.spectral import leading_basis, soft_threshold, widest_gap
+from gim.model.completion.spectral import (
+    leading_basis,
+    soft_threshold,
+    until_settled,
+    widest_gap,
+)
 from gim.testing.completion import check_completion, make_problem
 from tests import naive_completion as naive
 
@@ -501,3 +506,16 @@ def test_a_step_of_optspace_goes_down_however_far_it_aimed(monkeypatch):
     for one in (new_X, new_Y):  # they stay orthonormal
         assert np.allclose(np.swapaxes(one, 1, 2) @ one, np.eye(2))
     assert ((share > 0) & (share < 1)).all()
+
+
+def test_a_matrix_that_has_settled_is_left_alone():
+    """1 is within .5 after one halving, 8 after four."""
+
+    def halved(x):
+        return (x / 2,), x[:, 0] / 2
+
+    start = (np.array([[1.0], [8.0]]),)
+    (final,), iterations, settled = until_settled(halved, start, 0.5, 10)
+    assert (final.tolist(), iterations, settled) == ([[0.5], [0.5]], 4, True)
+    (final,), iterations, settled = until_settled(halved, start, 0.5, 2)
+    assert (final.tolist(), iterations, settled) == ([[0.5], [2.0]], 2, False)
