@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import doctest
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -487,7 +488,7 @@ def test_make_problem_is_of_rank_two():
 
 def test_a_step_of_optspace_goes_down_however_far_it_aimed(monkeypatch):
     """Where the first length is too long it is halved until the step pays; ridge 0."""
-    rng, tried = np.random.default_rng(0), []
+    rng, tried, lengths = np.random.default_rng(0), [], []
     M = rng.normal(size=(60, 6, 5))
     weights = (rng.random((6, 5)) < 0.6).astype(float)
     X, Y = (np.linalg.qr(rng.normal(size=(60, size, 2)))[0] for size in (6, 5))
@@ -496,10 +497,17 @@ def test_a_step_of_optspace_goes_down_however_far_it_aimed(monkeypatch):
         tried.append(core(*given)[1])
         return core(*given)
 
+    def noted(path, length, at=descending.Geodesic.at):
+        lengths.append(length)
+        return at(path, length)
+
     monkeypatch.setattr(descending, "core", counted)
+    monkeypatch.setattr(descending.Geodesic, "at", noted)
     none = np.zeros(60)
     (_, new_X, new_Y, share), change = descend(weights, 1e-9, M, X, Y, none)
     assert len(tried) > 2  # some were halved
+    halved = [later / earlier for earlier, later in pairwise(lengths[::2])]
+    assert set(np.concatenate(halved).tolist()) == {0.5, 1.0}
     before, after = tried[0], tried[-1]
     assert (after < before).all()
     assert change == pytest.approx(np.sqrt((before - after) / before))
