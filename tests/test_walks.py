@@ -11,7 +11,7 @@ from gim.exploration import transitions as lists
 from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
 from gim.exploration.planned import UNTRIED
 from gim.exploration.tournament import renew
-from gim.exploration.ways import HERE, NONE
+from gim.exploration.ways import HERE, NONE, new_ways, revise
 from gim.jit import plain
 from gim.memory import flatten
 from gim.model.counts import END, PAIR, STATE, new_counts, new_known, review
@@ -234,6 +234,23 @@ def test_a_way_leads_further_than_small_numbers_would_allow():
     assert run.memory.known.rho_known[:900].all()
     assert 0 < ways.worth[0] < 1e-200
     assert (ways.way[:900] == 0).all()
+
+
+def test_a_pair_that_turns_out_better_becomes_the_way():
+    """From 0: half of action 0 leads to the goal 2; then 8 of 10 of action 1 do, the rest stays."""
+    counts = new_counts(3, 2)
+    counts.n[0] = 2, 2
+    N = counts.next.reshape(3, 2, 3)
+    N[0, 0, [0, 2]] = 1.0
+    N[0, 1, 0] = 2.0
+    ways = new_ways(counts, np.array([0.0, 0.0, 1.0]), 0.9)
+    assert ways.way.tolist() == [0, NONE, HERE]
+    assert ways.worth[0] == pytest.approx(0.45 / 0.55)
+    counts.n[0, 1], N[0, 1, 2] = 10, 8.0
+    plain(lists.note)(ways.links, 0, 1, 2)
+    plain(revise)(ways, counts, 0, 1, 0.0)
+    assert ways.way[0] == 1
+    assert ways.worth[0] == pytest.approx(0.72 / 0.82)
 
 
 # -- the work does not grow with the world
