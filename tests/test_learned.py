@@ -1,0 +1,44 @@
+"""What a learned model is made from, by hand: rewards to be completed, pairs with support."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gim.model.completion import completions
+from gim.model.counts import new_counts, new_known, review
+from gim.model.dynamics import complete
+from gim.model.learned import LearnedModel
+
+
+@pytest.mark.parametrize("form", [np.asarray, lambda P: sparse.csr_array(P.reshape(2, 2))])
+def test_a_pair_never_met_that_stays_for_sure_has_no_support(form):
+    P = np.array([[[1.0, 0.0]], [[1.0, 0.0]]])
+    given = {"horizon": 3, "visits": [[0], [0]], "known": [[False], [False]]}
+    model = LearnedModel(form(P), np.zeros((2, 1)), **given)
+    assert model.sparse == sparse.issparse(form(P))
+    assert model.supported.tolist() == [[False], [True]]
+
+
+@pytest.mark.parametrize(
+    ("reward_data", "means"),
+    [
+        ("visited", [[3.0, 4.0], [0.0, 0.5]]),
+        ("known", [[0.0, 4.0], [0.0, 0.5]]),
+        ("all", [[3.0, 4.0], [0.0, 0.5]]),
+    ],
+)
+def test_rewards_to_be_completed_are_means_of_what_was_paid(reward_data, means):
+    counts = new_counts(2, 2)
+    counts.n[:] = [[1, 2], [0, 4]]
+    counts.R[:] = [[3, 8], [0, 2]]
+    counts.next.reshape(2, 2, 2)[:, :, 0] = counts.n
+    known = new_known(np.ones((2, 2), bool), 2, 1.0)
+    review(known, counts, np.zeros(2, bool))
+    asked, als = [], completions.make("als")
+
+    def noted(matrices, weights, rng):
+        asked.append(matrices[0])
+        return als(matrices, weights, rng)
+
+    complete(counts, known, noted, reward_data, "clip", np.random.default_rng(0))
+    assert asked[-1].tolist() == means
