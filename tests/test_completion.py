@@ -384,3 +384,15 @@ def test_optspace_finds_the_least_squares_fit_of_its_rank():
     assert OptSpace(rank=2, ridge=0)(data, weights, np.random.default_rng(0)).residual == (
         pytest.approx(exact.residual, rel=1e-6)
     )
+
+
+def test_a_matrix_of_zeros_does_not_keep_others_from_being_completed():
+    truth = np.outer([1.0, 2.0, 3.0], [1.0, 0.5, 2.0])
+    seen = np.ones((3, 3))
+    seen[0, 0] = 0.0
+    done = ALS(rank=1, ridge=0)(
+        np.stack([np.zeros((3, 3)), truth]) * seen, seen, np.random.default_rng(0)
+    )
+    assert not done.matrices[0].any()
+    assert done.matrices[1] == pytest.approx(truth)
+    assert done.rank.tolist() == [0, 1]
