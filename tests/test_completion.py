@@ -23,6 +23,7 @@ from gim.model.completion import (
     Unfolding,
     base,
     completions,
+    svt,
 )
 from gim.model.completion.least_squares import alternate, solve
 from gim.model.completion.rank import held_out_rank
@@ -396,3 +397,17 @@ def test_a_matrix_of_zeros_does_not_keep_others_from_being_completed():
     assert not done.matrices[0].any()
     assert done.matrices[1] == pytest.approx(truth)
     assert done.rank.tolist() == [0, 1]
+
+
+def test_the_threshold_of_svt_grows_as_less_is_seen(monkeypatch):
+    """tau over the share of the entries seen, here a half, times the largest singular value."""
+    asked, settle = [], svt.until_settled
+
+    def noted(step, state, *rest):
+        asked.append(state[1])
+        return settle(step, state, *rest)
+
+    monkeypatch.setattr(svt, "until_settled", noted)
+    seen = np.array([[1.0, 0.0], [0.0, 1.0]])
+    SVT(tau=3.0)(np.array([[[2.0, 9.0], [9.0, 1.0]]]), seen, np.random.default_rng(0))
+    assert asked[0].ravel() == pytest.approx([3.0 * 2.0 / 0.5])

@@ -1,12 +1,14 @@
 """What a learned model is made from, by hand: rewards to be completed, pairs with support."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from scipy import sparse
 
 from gim.model.completion import completions
 from gim.model.counts import new_counts, new_known, review
-from gim.model.dynamics import complete
+from gim.model.dynamics import complete, learned
 from gim.model.learned import LearnedModel
 
 
@@ -42,3 +44,20 @@ def test_rewards_to_be_completed_are_means_of_what_was_paid(reward_data, means):
 
     complete(counts, known, noted, reward_data, "clip", np.random.default_rng(0))
     assert asked[-1].tolist() == means
+
+
+@pytest.mark.parametrize(
+    ("visits", "start"),
+    [([0, 0, 0], [0.5, 0.5, 0.0]), ([0, 4, 0], [0.0, 1.0, 0.0])],
+)
+def test_a_model_of_a_world_unseen_starts_where_it_was_left(visits, start):
+    """Where nothing was left yet, in any state that is no end."""
+    counts = new_counts(3, 1)
+    counts.n[:, 0] = visits
+    counts.next.reshape(3, 3)[:, 0] = visits
+    known = new_known(np.ones((3, 1), bool), 2, 1.0)
+    review(known, counts, np.array([False, False, True]))
+    task = SimpleNamespace(truth=None, H=4, variables=None, action_variables=None)
+    P = np.repeat(np.eye(3)[:, None], 1, axis=1)
+    model = learned(P, np.zeros((3, 1)), counts, known, task)
+    assert model.start.tolist() == start

@@ -5,9 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.stats import norm
 
-from gim.inference.certificate.payments import Rewards, as_tried, triples_hold
+from gim.inference.certificate.payments import Rewards, as_tried, known, triples_hold
 from gim.inference.prior import prior_of
 from gim.model.counts import new_counts
+from gim.model.known_rewards import by_pair
 
 
 def test_pairs_of_which_nothing_is_known_pay_as_those_that_were_met_do():
@@ -52,3 +53,12 @@ def test_a_prediction_by_next_state_holds_as_likelihoods_say():
         expected[s, a] = holds / (holds + fails)
     rows = sparse.csr_array(N.reshape(4, 2))
     assert triples_hold(counts, prior, rows) == pytest.approx(expected)
+
+
+def test_rewards_that_are_known_are_certain():
+    found = known(by_pair([[1.0, 2.0], [3.0, -1.0]]), None)
+    assert found.mean.tolist() == [[1, 2, 3, -1]] * 2
+    assert found.holds.tolist() == [1] * 4
+    assert not found.sd.any()
+    assert not found.free.any()
+    assert (found.low, found.high) == (-1, 3)

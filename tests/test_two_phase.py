@@ -151,3 +151,10 @@ def test_what_is_inferred_takes_the_place_of_what_was(monkeypatch):
     news = run.memory.belief._replace(visits=np.array([7]))
     monkeypatch.setattr(two_phase, "inferred_when_due", lambda belief, *_: news)
     assert run.agent._inferred(run.memory, run.mind).belief is news
+
+
+def test_a_plan_comes_with_the_memory_it_was_made_for():
+    """What was completed or inferred stands in the memory, and would be lost with it."""
+    run = prepare(gim.GIM(m=2), gim.make("riverswim"), 5, 0)
+    P, r = np.repeat(np.eye(run.mdp.S)[:, None], run.mdp.A, axis=1), np.zeros((run.mdp.S, 2))
+    assert run.agent.planned(run.memory, P, r, run.mind) is run.memory
