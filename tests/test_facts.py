@@ -1,11 +1,13 @@
 """What a certificate is made from: inferred pairs, and what may follow the last step, by hand."""
 
 import numpy as np
+import pytest
 
 import gim
+from gim.inference.base import Frame
 from gim.inference.belief import belief_of
 from gim.inference.certificate.facts import Aim, facts_of
-from gim.inference.certificate.guaranteed import enclosed
+from gim.inference.certificate.guaranteed import enclosed, rewards_within
 from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts
 from gim.run import task_of
@@ -35,3 +37,15 @@ def test_after_the_last_step_anything_may_follow_but_after_an_end():
     least, most = enclosed(given, 0.9)
     assert most[-1].tolist() == [4, 4, 0]
     assert least[-1].tolist() == [-2, -2, 0]
+
+
+def test_rewards_that_never_differed_are_certain_but_for_rounding():
+    """Paid once, thrice with a last bit that is off, and never."""
+    counts = new_counts(1, 3)
+    counts.n[:] = [[1, 3, 0]]
+    counts.R[:] = [[3.0, 0.3, 0.0]]
+    counts.R2[:] = [[9.0, 0.03 * (1 + 1e-12), 0.0]]
+    frame = Frame(np.ones((1, 3), bool), np.zeros(1, bool), (-1.0, 5.0))
+    low, high = rewards_within(counts, frame, np.ones((1, 3)))
+    assert low[0] == pytest.approx([3.0, 0.1, -1.0], abs=1e-12)
+    assert high[0] == pytest.approx([3.0, 0.1, 5.0], abs=1e-12)
