@@ -48,10 +48,9 @@ class Frame:
     def __init__(self, content: Any) -> None:
         self.content = content
         words: list[int] = []
-        _write(content, words)
+        form = _write(content, words)
         self.words = np.array(words, np.int64)
         self.address = self.words.ctypes.data
-        form = _form(content)
         if form not in _TYPES:
             _TYPES[form] = FrameType(numba.typeof(content))
         self._numba_type_ = _TYPES[form]
@@ -73,6 +72,10 @@ class FrameType(types.Type):
     def key(self) -> Any:
         """Frames of one type of content are of one type."""
         return self.content
+
+    def __hash__(self) -> int:
+        """That of its name: the content's asks all its parts anew, a dozen times a run."""
+        return hash(self.name)
 
 
 @register_model(FrameType)
@@ -133,25 +136,19 @@ def _lower_opened(context: Any, builder: Any, signature: Any, args: Any) -> Any:
 _TYPES: dict[Any, FrameType] = {}  # by form: to ask numba takes milliseconds
 
 
-def _form(value: Any) -> Any:
-    """What the type of a value depends on."""
-    if isinstance(value, tuple):
-        return (type(value), *map(_form, value))
+def _write(value: Any, words: list[int]) -> Any:
+    """Append the numbers that `_lower_opened` reads, in its order.
+
+    Returns:
+        What the type of the value depends on.
+    """
     if isinstance(value, np.ndarray):
-        return (value.dtype, value.ndim, value.flags.num)
-    return type(value)
-
-
-def _write(value: Any, words: list[int]) -> None:
-    """Append the numbers that `_lower_opened` reads, in its order."""
+        words += (value.ctypes.data, *value.shape, *value.strides)
+        return value.dtype, value.ndim, value.flags.num
     if isinstance(value, tuple):
-        for part in value:
-            _write(part, words)
-    elif isinstance(value, np.ndarray):
-        words.append(value.ctypes.data)
-        words += value.shape
-        words += value.strides
-    elif isinstance(value, float):
+        return type(value), *[_write(part, words) for part in value]
+    if isinstance(value, float):
         words += struct.unpack("q", struct.pack("d", value))
     else:
         words.append(int(value))
+    return type(value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -107,7 +108,8 @@ def available_memory() -> int | None:
     if not sys.platform.startswith("linux"):
         return None
     try:
-        rows = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
-        return sum(int(rows[name].split()[0]) * 1024 for name in ("MemAvailable", "SwapFree"))
-    except (OSError, KeyError, ValueError):
+        text = Path("/proc/meminfo").read_text()
+    except OSError:
         return None
+    rows = re.findall(r"^(?:MemAvailable|SwapFree): *(\d+) kB$", text, re.M)
+    return 1024 * sum(map(int, rows)) if len(rows) == 2 else None

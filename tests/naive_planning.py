@@ -208,3 +208,17 @@ def _program(lhs, rhs):
     found = linprog(np.ones(len(lhs[0])), lhs, rhs, bounds=(None, None), method="highs")
     assert found.status == 0, found.message
     return found.x
+
+
+def river(n, right=0.3, back=0.1):
+    """A chain swum to the left for sure, to the right with luck; and how long that takes."""
+    P = np.zeros((n, 2, n))
+    for s in range(n):
+        P[s, 0, max(s - 1, 0)] = 1
+        P[s, 1, max(s - 1, 0)] += back
+        P[s, 1, min(s + 1, n - 1)] += right
+        P[s, 1, s] += 1 - right - back
+    steps = [1 / right]
+    for _ in range(n - 2):
+        steps.append((1 + back * steps[-1]) / right)
+    return tiny(P, np.zeros((n, 2))), sum(steps)

@@ -26,3 +26,9 @@ def random_mdp(seed, S=None, A=None, horizon=None, terminal=False, missing=False
             available[S - 1] = True
     mdp = TabularMDP(P, r, **given)
     return mdp.to_sparse() if sparse else mdp
+
+
+def eventful(seed):
+    """A world with everything that an agent may trip over."""
+    mdp = random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True)
+    return mdp.with_(noise=0.2)

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-import types
 from pathlib import Path
 
-import gymnasium
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from scipy import stats
 
 import gim
 from benchmarks import scores
-from gim.agent import Agent, agents
+from gim.agent import agents
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.mbie_eb import MBIEEB
 from gim.agents.psrl import PSRL, gamma
 from gim.agents.q_learning import QLearning
-from gim.agents.rmax import RMax, act, optimistic_model
+from gim.agents.rmax import RMax
 from gim.agents.ucbvi import UCBVI
 from gim.inference.belief import Evidence
 from gim.jit import plain
-from gim.model import counts
-from gim.model.rewards import most_to_come, reward_range, seen_range
+from gim.model.rewards import most_to_come
 from gim.params import describe
 from gim.run import prepare
 from tests import naive_agents as naive
-from tests.random_mdps import random_mdp
+from tests.random_mdps import eventful, random_mdp
 
 # -- literal twins
-
-
-def eventful(seed):
-    """A world with everything that an agent may trip over."""
-    mdp = random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True)
-    return mdp.with_(noise=0.2)
 
 
 def costly(seed):
@@ -197,106 +186,6 @@ def test_the_full_bonus_is_optimistic(bonus):
             assert (run.memory.v[:-1] >= best - 1e-9).all()
 
 
-# -- RMax: plans and what is known
-
-
-@settings(max_examples=25, deadline=None)
-@given(
-    seed=st.integers(0, 10_000),
-    m=st.integers(1, 6),
-    terminal=st.booleans(),
-    missing=st.booleans(),
-    per=st.sampled_from(["state", "pair"]),
-)
-def test_rmax_plans_no_more_than_the_lemma_counts(seed, m, terminal, missing, per):
-    mdp = random_mdp(seed, terminal=terminal, missing=missing)
-    run = gim.run(RMax(m=m, plan_per=per), mdp, episodes=120, seed=seed)
-    limit = mdp.S if per == "state" else mdp.available.sum()
-    assert 1 <= run.plans <= limit + 1
-    known = run.memory.known
-    assert (run.memory.belief.counts.n <= m).all()  # its estimates stand once it is known
-    assert np.array_equal(
-        known.mask, mdp.available & ((run.memory.belief.counts.n == m) | known.terminal[:, None])
-    )
-    if known.mask[mdp.available].all():
-        assert run.explored_at is not None
-
-
-def test_rmax_plans_alike_per_pair_and_per_state():
-    """With the right r_max an unknown state is worth the most that can come, either way."""
-    mdp = random_mdp(8, S=6, A=4, horizon=8)
-    runs = [gim.run(RMax(m=5, plan_per=per), mdp, 300, seed=4) for per in ("pair", "state")]
-    assert np.array_equal(runs[0].returns, runs[1].returns)
-    assert (runs[0].plans, runs[1].plans) == (25, 7)
-    assert runs[0].explored_at == runs[1].explored_at is not None
-
-
-@pytest.mark.parametrize(("r_max", "paid"), [(2.0, 2.0), (-1.0, 0.0)])
-def test_unknown_pairs_lead_to_heaven(r_max, paid, monkeypatch):
-    mdp = random_mdp(3, S=4, A=2, horizon=5, terminal=True, missing=True)
-    models = []
-    for limit in (counts.DENSE_LIMIT, 0):
-        monkeypatch.setattr(counts, "DENSE_LIMIT", limit)
-        memory = gim.run(RMax(m=3), mdp, 4, seed=1).memory
-        models.append(optimistic_model(memory.belief, memory.known, r_max, 5))
-    model, known = models[0], memory.known
-    unknown = known.available & ~known.mask
-    assert unknown.any()
-    assert known.mask.any()
-    assert np.array_equal(model.transitions[:-1, :, -1], unknown)
-    assert np.allclose(model.transitions.sum(axis=2)[model.available], 1)
-    assert (model.rewards[:-1][unknown] == r_max).all()
-    assert (model.rewards[-1] == paid).all()
-    assert np.array_equal(models[1].transitions.toarray().ravel(), model.transitions.ravel())
-    assert np.array_equal(models[1].rewards, model.rewards)
-
-
-def test_rmax_starts_from_a_model_learned_elsewhere():
-    mdp = random_mdp(9, S=4, A=2, horizon=6)
-    first = gim.run(RMax(m=10), mdp, 400, seed=1)
-    again = gim.run(RMax(m=10), mdp, 100, seed=2, prior=first.model)
-    assert (again.plans, again.explored_at) == (1, 0)
-    assert np.array_equal(again.policy, first.policy)
-
-
-def test_authors_settings():
-    agent = RMax.authors("synthetic")
-    assert (agent.m, agent.r_max, agent.planner) == (50, 1.0, "discounted")
-    assert (agent.surplus, RMax.authors("riverswim").planner) == (1, "lookahead")
-    with pytest.raises(ValueError, match="did you mean 'riverswim'"):
-        RMax.authors("riverswin")
-
-
-def test_the_authors_rmax_ends_exploring_on_riverswim_by_chance():
-    """Their own ends after 717 episodes in the mean of 10 runs: a random walk among ties."""
-    runs = gim.run(RMax.authors("riverswim"), gim.make("riverswim"), 5000, seeds=range(20))
-    assert 717 / 1.3 < np.mean([run.explored_at for run in runs]) < 717 * 1.3
-    for run in runs:
-        assert run.memory.belief.counts.n.max() == 51  # m, and one more
-        assert (run.memory.n_ties == 0).all()  # the ties were drawn for good
-    assert len({run.policy[0].tobytes() for run in runs}) > 2
-
-
-def test_a_lookahead_takes_any_of_the_best_at_each_step():
-    mdp = gim.make("riverswim")
-    run = prepare(RMax.authors("riverswim"), mdp, 5000, 0)
-    run.pause_at(4000)
-    memory = run.memory
-    model = optimistic_model(memory.belief, memory.known, 1.0, mdp.horizon)
-    best = np.where(model.available, model.rewards, -np.inf).max(axis=1)
-    q = model.rewards + 0.95 * model.transitions @ best
-    known = np.flatnonzero(memory.known.rho_known)
-    assert known.size > 1
-    tied = 0
-    for s in known:
-        ties = np.flatnonzero(q[s] == q[s].max())
-        rng = np.random.default_rng(s)
-        taken = [plain(act)(memory, s, 0, rng) for _ in range(200)]
-        assert set(taken) == set(ties)
-        tied += ties.size > 1
-    assert tied > 0
-
-
 # -- posteriors and bonuses, by hand
 
 
@@ -377,135 +266,6 @@ def test_delayed_q_learning_finds_the_end_of_a_costly_errand():
     assert run.returns[-1] == -3
 
 
-# -- what all must respect
-
-
-PARAMETERS = {name: {p.name for p in describe(agents[name])} for name in agents.names()}
-RANGED = [name for name, known in PARAMETERS.items() if "r_max" in known]  # optimists, mostly
-MODELLING = [name for name in agents.names() if agents[name].model is not Agent.model]
-
-
-@pytest.mark.parametrize("word", [*RANGED, "rmax:m=5", "ucbvi:bonus=hoeffding"])
-def test_the_unit_of_rewards_does_not_matter(word):
-    """Rewards of 1024 times the size (exact in binary) change no choice."""
-    mdp = eventful(6)
-    large = mdp.with_(rewards=1024 * mdp.rewards, noise=1024 * 0.2)
-    one, two = (gim.run(word, world, 200, seed=3).returns for world in (mdp, large))
-    assert np.array_equal(1024 * one, two)
-
-
-@pytest.mark.parametrize(
-    "word", ["rmax:m=3", "rmax:m=3,planner=discounted", "ucbvi", "psrl", "mbie_eb"]
-)
-def test_sparse_counts_change_nothing(word, monkeypatch):
-    mdp = random_mdp(7, S=6, A=3, horizon=8, terminal=True, missing=True)
-    dense = gim.run(word, mdp, 150, seed=5)
-    monkeypatch.setattr(counts, "DENSE_LIMIT", 0)
-    sparse = gim.run(word, mdp, 150, seed=5)
-    assert sparse.memory.belief.counts.keys.size
-    assert np.array_equal(sparse.returns, dense.returns)
-    assert np.array_equal(sparse.policy, dense.policy)
-
-
-class Coin(gymnasium.Env):
-    """A world without a table, which does not say how large its rewards are."""
-
-    observation_space = action_space = gymnasium.spaces.Discrete(2)
-
-    def __init__(self, low=0.0, high=1.0):
-        self.pays = (low, high)
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return 0, {}
-
-    def step(self, action):
-        return int(self.np_random.random() < 0.5), self.pays[action], False, False, {}
-
-
-def test_values_that_start_at_the_top_must_know_it():
-    with pytest.raises(ValueError, match="does not say how large its rewards can be: give r_max="):
-        gim.run("delayed_q_learning", Coin(), 5, horizon=5)
-    run = gim.run("delayed_q_learning:r_max=1", Coin(), 300, horizon=5, seed=1)
-    assert run.returns[-50:].mean() > 4.5
-
-
-LEARNERS = ["rmax", "ucbvi", "psrl", "mbie_eb", "analogist"]
-
-
-@pytest.mark.parametrize("name", LEARNERS)
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-3.0, -2.0), (100.0, 250.0)])
-def test_reward_ranges_that_are_not_told_are_learned(name, low, high):
-    env = Coin(low, high)
-    run = gim.run(name, env, 300, horizon=5, seed=1)
-    assert (run.returns[-50:].mean() / 5 - low) / (high - low) > 0.9
-    assert "what was seen stands for it" in run.notes[0]
-    assert len(run.notes) == 1
-    told = "r_max=1" if name == "rmax" else "r_min=-3,r_max=250"
-    assert not gim.run(f"{name}:{told}", env, 5, horizon=5).notes
-    assert gim.run(
-        f"{name}:r_max=0", env, 5, horizon=5
-    ).finished  # seen or not, what is given holds
-
-
-def test_a_certificate_says_that_the_range_of_rewards_is_assumed():
-    run = gim.run("analogist", Coin(), 20, horizon=5)
-    assert gim.certify(run).assumed == ("no pair pays less than 0 or more than 1",)
-
-
-def test_what_was_seen_of_rewards():
-    seen = counts.new_counts(2, 2)
-    assert seen_range(seen) == (0, 1)
-    seen.n[0, 0], seen.R[0, 0] = 4, -12.0
-    assert seen_range(seen) == (-3, -2)
-    seen.n[1, 0], seen.R[1, 0] = 2, 1.0
-    assert seen_range(seen) == (-3, 4)  # what was not tried may pay more than all that was
-    seen.n[:, 1], seen.R[:, 1] = 1, 0.25
-    assert seen_range(seen) == (-3, 0.5)
-    task = types.SimpleNamespace(reward_range=None)
-    assert reward_range(task, None, None, seen) == (-3, 0.5)
-    assert reward_range(task, 1.0, None, seen) == (1, 1)
-    assert reward_range(task, None, -5.0, seen) == (-5, -5)
-    assert reward_range(task, -9.0, 9.0, None) == (-9, 9)
-
-
-@pytest.mark.parametrize("name", ["analogist", "ucbvi", "rmax"])
-def test_what_pays_first_is_not_taken_for_the_best_there_is(name):
-    """State 1 pays nothing; state 0 pays 1 for the first action, as often as one likes, 3 for the
-    second, which nobody has seen before it is tried."""
-
-    class Better(Coin):
-        def reset(self, *, seed=None, options=None):
-            super().reset(seed=seed)
-            self.state = int(self.np_random.random() < 0.5)
-            return self.state, {}
-
-        def step(self, action):
-            paid = 0.0 if self.state else (1.0, 3.0)[action]
-            self.state = 0
-            return 0, paid, False, False, {}
-
-    run = gim.run(name, Better(), 60, horizon=5, seed=0)
-    assert run.returns[-20:].mean() > 12
-
-
-def test_r_min_above_r_max_is_refused():
-    with pytest.raises(ValueError, match="r_min = 3 is above r_max = 2"):
-        gim.run("ucbvi:r_min=3,r_max=2", "riverswim", 5)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", [n for n in MODELLING if not agents[n].assumes_structure])
-def test_models_are_valid_and_come_near_the_truth(name):
-    """Of agents that assume no structure: this world has none."""
-    mdp = eventful(1)
-    run = gim.run(name, mdp, 2000, seed=1)
-    met = run.model.visits >= 40
-    assert met.sum() >= 4
-    assert run.model.compare(mdp)["l1"][met].max() < 0.5
-    assert np.array_equal(run.model.terminal, mdp.terminal)
-
-
 # -- pages
 
 
@@ -527,15 +287,6 @@ def test_scores_on_the_tasks_of_the_paper(word):
     for task, target in zip(scores.EPISODES, scores.TARGETS[word], strict=True):
         if task in ("casinoland", "riverswim"):
             assert scores.scores(word, task, seeds=1)[0] >= target - 0.03
-
-
-def test_rmax_with_the_authors_r_max_never_explores_the_river():
-    assert scores.scores("rmax:r_max=1", "riverswim", seeds=2).max() < 0.05
-
-
-def test_rmax_scores_on_drawn_tasks():
-    assert scores.scores("rmax", "synthetic", seeds=4).mean() >= 0.93
-    assert scores.scores("rmax", "gridworld", seeds=8).mean() >= 0.90
 
 
 # -- planning on news

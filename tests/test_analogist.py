@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 import gim
+from gim.agents import analogist
 from gim.agents.analogist import (
     LITTLE,
     act,
@@ -408,3 +409,21 @@ def test_no_pair_is_tested_twice_by_one_plan(now, n, chosen):
         q=np.array([[[0.0] * 3] * 2, [[0.0] * 3, [5.0, 3.0, 4.0]]]),
     )
     assert plain(act)(memory, 1, 1, None) == chosen
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.5])
+def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
+    asked, read = [], gim.Analogist._read
+
+    def recording(self, memory, N, task):
+        return (lambda *given: asked.append(given)), *read(self, memory, N, task)[1:]
+
+    monkeypatch.setattr(gim.Analogist, "_read", recording)
+    monkeypatch.setattr(analogist, "multiplier", lambda episode, rng: 0.25)
+    P = np.full((2, 2, 2), 0.5)
+    mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
+    gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
+    *_, pooled, _, (scale, _, _, of_rewards, _), _, _, _ = asked[-1]
+    assert pooled < 1
+    assert (pooled > 0) == (noise > 0)
+    assert of_rewards == (4 * scale if noise else scale)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import doctest
 
 import numpy as np
@@ -16,7 +15,6 @@ from gim.model import completion
 from gim.model.completion import (
     ALS,
     SVT,
-    Completed,
     Method,
     NuclearNorm,
     OptSpace,
@@ -25,13 +23,17 @@ from gim.model.completion import (
     Unfolding,
     base,
     completions,
+    svt,
 )
-from gim.model.completion import optspace as descending
 from gim.model.completion.least_squares import alternate, solve
-from gim.model.completion.optspace import _inverse, core, descend, trimmed
 from gim.model.completion.rank import held_out_rank
-from gim.model.completion.spectral import leading_basis, soft_threshold, widest_gap
-from gim.testing.completion import check_completion, make_problem
+from gim.model.completion.spectral import (
+    leading_basis,
+    soft_threshold,
+    until_settled,
+    widest_gap,
+)
+from gim.testing.completion import check_completion
 from tests import naive_completion as naive
 
 METHODS = [completions[name]() for name in completions.names()]
@@ -186,57 +188,6 @@ def test_no_matrix_that_agrees_with_the_data_is_better(name):
             other = X + size * rng.standard_normal(X.shape) * (1 - seen)
             assert _penalty(other, tau) >= least - 1e-6 * least
     assert _penalty(M, tau) >= least - 1e-6 * least
-
-
-def test_optspace_finds_the_least_squares_fit_of_its_rank():
-    _, data, seen = noisy(seed=2)
-    weights = seen * np.random.default_rng(0).integers(1, 9, seen.shape)
-    for method in (OptSpace(rank=2, ridge=0), OptSpace(rank=2)):
-        done = method(data, weights, np.random.default_rng(0))
-        exact = ALS(rank=2, ridge=0, tolerance=1e-9)(data, weights, np.random.default_rng(0))
-        assert done.converged
-        assert exact.converged
-        assert relative_error(done.matrices, exact.matrices) < 2e-3
-    assert OptSpace(rank=2, ridge=0)(data, weights, np.random.default_rng(0)).residual == (
-        pytest.approx(exact.residual, rel=1e-6)
-    )
-
-
-def test_a_step_of_optspace_is_as_long_as_is_best():
-    """Near the fit a step down the gradient loses no more than one of any other length would."""
-    rng = np.random.default_rng(2)
-    X, Y = (np.linalg.qr(rng.normal(size=(1, n, 2)))[0] for n in (12, 9))
-    M = X @ np.diag([3.0, 2.0]) @ Y.swapaxes(1, 2)
-    weights = (rng.random((12, 9)) < 0.4).astype(float)
-    near = [np.linalg.qr(Z + 1e-4 * rng.normal(size=Z.shape))[0] for Z in (X, Y)]
-    F = core(M, weights, np.zeros(1), *near)[1][0]
-    (_, *after, _), _ = descend(weights, 0.0, M, *near, np.ones(1))
-    gone = [a - b for a, b in zip(after, near, strict=True)]
-
-    def at(length):
-        moved = [np.linalg.qr(b + length * g)[0] for b, g in zip(near, gone, strict=True)]
-        return core(M, weights, np.zeros(1), *moved)[1][0]
-
-    lowest = min(at(length) for length in np.linspace(0.25, 4, 46))
-    assert at(1.0) <= lowest + 0.02 * (F - lowest)
-    assert lowest < 0.7 * F
-
-
-@pytest.mark.parametrize("scale", [1e-8, 1.0, 1e8])
-def test_inverses_of_optspace_do_not_depend_on_units(scale):
-    square = np.array([[[2.0, 1.0], [1.0, 1.0]]])
-    assert np.allclose(scale * _inverse(scale * square), [[1, -1], [-1, 2]], atol=1e-6)
-
-
-def test_trimming_drops_crowded_rows_and_columns():
-    seen = np.eye(8, dtype=bool)  # 8 + 7 + 7 - 1 entries seen: at most 5 a row and a column stay
-    seen[0], seen[:, 1] = True, True
-    kept = trimmed(seen)
-    assert not kept[0].any()
-    assert not kept[:, 1].any()
-    assert np.array_equal(np.argwhere(kept), [[i, i] for i in range(2, 8)])
-    everything = np.ones((4, 3), bool)
-    assert trimmed(everything).all()
 
 
 def test_unfolding_is_one_wide_matrix():
@@ -409,95 +360,54 @@ def test_examples_in_docstrings():
     assert doctest.testmod(base).failed == 0
 
 
-class Liar:
-    """A completion that breaks one rule at a time."""
+def test_a_matrix_that_has_settled_is_left_alone():
+    """1 is within .5 after one halving, 8 after four."""
 
-    def __init__(self, rule):
-        self.rule = rule
-        self.calls = 0
+    def halved(x):
+        return (x / 2,), x[:, 0] / 2
 
-    def __call__(self, matrices, weights, rng):
-        self.calls += 1
-        if self.rule == "nan":
-            matrices = np.nan_to_num(matrices, posinf=0, neginf=0)
-        elif self.rule == "weights":
-            weights = (weights > 0) + 0.0 * weights
-        done = ALS(rank=2, ridge=0)(matrices, weights, rng)
-        if self.rule == "seed":
-            return done._replace(matrices=done.matrices + 1e-12 * self.calls)
-        if self.rule == "shape":
-            return done._replace(matrices=done.matrices[:1])
-        if self.rule == "mutates":
-            matrices[0, 0, 0] += 1
-        if self.rule == "zeros":
-            return done._replace(matrices=np.zeros_like(matrices))
-        if self.rule == "nothing seen":
-            return done._replace(converged=True)
-        return done
+    start = (np.array([[1.0], [8.0]]),)
+    (final,), iterations, settled = until_settled(halved, start, 0.5, 10)
+    assert (final.tolist(), iterations, settled) == ([[0.5], [0.5]], 4, True)
+    (final,), iterations, settled = until_settled(halved, start, 0.5, 2)
+    assert (final.tolist(), iterations, settled) == ([[0.5], [2.0]], 2, False)
 
 
-@pytest.mark.parametrize(
-    ("rule", "complaint"),
-    [
-        ("nan", "takes nan"),
-        ("weights", "gives weight to entries"),
-        ("seed", "seed does not fix"),
-        ("shape", "returns"),
-        ("mutates", "changes the matrices"),
-        ("zeros", "recovers to"),
-        ("nothing seen", "nothing seen|runs away"),
-    ],
-)
-def test_the_check_finds_what_is_wrong(rule, complaint):
-    with pytest.raises(AssertionError, match=complaint):
-        check_completion(Liar(rule))
+def test_optspace_finds_the_least_squares_fit_of_its_rank():
+    _, data, seen = noisy(seed=2)
+    weights = seen * np.random.default_rng(0).integers(1, 9, seen.shape)
+    for method in (OptSpace(rank=2, ridge=0), OptSpace(rank=2)):
+        done = method(data, weights, np.random.default_rng(0))
+        exact = ALS(rank=2, ridge=0, tolerance=1e-9)(data, weights, np.random.default_rng(0))
+        assert done.converged
+        assert exact.converged
+        assert relative_error(done.matrices, exact.matrices) < 2e-3
+    assert OptSpace(rank=2, ridge=0)(data, weights, np.random.default_rng(0)).residual == (
+        pytest.approx(exact.residual, rel=1e-6)
+    )
 
 
-def test_the_check_takes_a_plain_function():
-    def mine(matrices, weights, rng):
-        return ALS(rank=2, ridge=0)(matrices, weights, rng)
-
-    check_completion(mine)
-
-
-def test_the_check_finds_a_method_that_always_says_converged():
-    @dataclasses.dataclass(frozen=True)
-    class Hasty:
-        max_iterations: int = 500
-
-        def __call__(self, matrices, weights, rng):
-            method = ALS(rank=2, ridge=0, max_iterations=self.max_iterations)
-            done = method(matrices, weights, rng)
-            return done._replace(converged=bool(weights.any()))
-
-    with pytest.raises(AssertionError, match=r"converged after one iteration|runs away"):
-        check_completion(Hasty())
+def test_a_matrix_of_zeros_does_not_keep_others_from_being_completed():
+    truth = np.outer([1.0, 2.0, 3.0], [1.0, 0.5, 2.0])
+    seen = np.ones((3, 3))
+    seen[0, 0] = 0.0
+    done = ALS(rank=1, ridge=0)(
+        np.stack([np.zeros((3, 3)), truth]) * seen, seen, np.random.default_rng(0)
+    )
+    assert not done.matrices[0].any()
+    assert done.matrices[1] == pytest.approx(truth)
+    assert done.rank.tolist() == [0, 1]
 
 
-def test_make_problem_is_of_rank_two():
-    truth, seen = make_problem(0)
-    assert np.linalg.matrix_rank(truth).tolist() == [2, 2, 2]
-    assert isinstance(ALS(rank=2)(truth, seen, np.random.default_rng(0)), Completed)
+def test_the_threshold_of_svt_grows_as_less_is_seen(monkeypatch):
+    """tau over the share of the entries seen, here a half, times the largest singular value."""
+    asked, settle = [], svt.until_settled
 
+    def noted(step, state, *rest):
+        asked.append(state[1])
+        return settle(step, state, *rest)
 
-def test_a_step_of_optspace_goes_down_however_far_it_aimed(monkeypatch):
-    """Where the first length is too long it is halved until the step pays; ridge 0."""
-    rng, tried = np.random.default_rng(0), []
-    M = rng.normal(size=(60, 6, 5))
-    weights = (rng.random((6, 5)) < 0.6).astype(float)
-    X, Y = (np.linalg.qr(rng.normal(size=(60, size, 2)))[0] for size in (6, 5))
-
-    def counted(*given, core=core):
-        tried.append(core(*given)[1])
-        return core(*given)
-
-    monkeypatch.setattr(descending, "core", counted)
-    none = np.zeros(60)
-    (_, new_X, new_Y, share), change = descend(weights, 1e-9, M, X, Y, none)
-    assert len(tried) > 2  # some were halved
-    before, after = tried[0], tried[-1]
-    assert (after < before).all()
-    assert change == pytest.approx(np.sqrt((before - after) / before))
-    for one in (new_X, new_Y):  # they stay orthonormal
-        assert np.allclose(np.swapaxes(one, 1, 2) @ one, np.eye(2))
-    assert ((share > 0) & (share < 1)).all()
+    monkeypatch.setattr(svt, "until_settled", noted)
+    seen = np.array([[1.0, 0.0], [0.0, 1.0]])
+    SVT(tau=3.0)(np.array([[[2.0, 9.0], [9.0, 1.0]]]), seen, np.random.default_rng(0))
+    assert asked[0].ravel() == pytest.approx([3.0 * 2.0 / 0.5])

@@ -122,6 +122,7 @@ def f(x, y):
     µ = x and not y  # nothing of a comment is changed: 3 > 2
     x[0] = 2 * y if y else [z for z in x if z]
     mind.note(x + y)
+    return 1e200  # and one more is the same
 """
     found = {(m.operator, m.after) for m in mutants_of("m.py", source.encode())}
     assert found == {

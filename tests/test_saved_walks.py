@@ -95,16 +95,15 @@ def test_other_walks_that_no_run_has_left(name, key, change, because):
     refused(name, key, change, because)
 
 
-def test_matches_that_are_out_of_date_while_one_leads_alone():
-    """As `count_up` leaves them: leaves and root are right, what is between them need not be."""
+def test_who_is_said_to_lead_alone_does():
     tree = new_tournament(np.array([[1.0, 5.0, 2.0, OUT, OUT]]))
     assert tree.fault() == ""
     tree.sole[0] = 1
-    tree.top[0, 8 + 2] = 4.0  # the leaf of action 2; the node above it still says 2
     assert tree.fault() == ""
-    tree.sole[0] = 2
+    tree.top[0, 8 + 2] = 4.0  # the leaf of action 2; the node above it still says 2
     assert tree.fault() == "a match that nobody has won"
-    tree.sole[0] = -1
+    tree.top[0, 8 + 2] = 2.0
+    tree.sole[0] = 2
     assert tree.fault() == "a match that nobody has won"
     tied = new_tournament(np.array([[3.0, 3.0]]))
     assert Tournament(tied.top, tied.ties, np.array([0], np.int32)).fault() != ""

@@ -326,3 +326,11 @@ def test_tables_too_large_are_refused_before_work_begins():
     task = task_of(gim.make("gridworld:height=20,width=20,horizon=3").with_(variables=None))
     with pytest.raises(ValueError, match=f"{MOST:,} is the most: give fewer parents"):
         new_factors(task, [Guess(0, 0, (0, 1))] * 2, 3, (1, 0.1, 1), 1.0)
+
+
+def test_a_model_says_which_pairs_are_known():
+    """Those whose parts are all known to the agent, and those of states that end."""
+    run = gim.run("factored_rmax:m=2", "sysadmin:machines=3", episodes=30, seed=0)
+    known = run.memory.known | run.model.terminal[:, None]
+    assert run.memory.known.sum() > 0
+    assert np.array_equal(run.model.known, known)

@@ -10,6 +10,7 @@ import pytest
 
 import gim
 from gim.agent import agents
+from gim.agents import two_phase
 from gim.agents.two_phase import guessed_rewards, hoped, rewards_of
 from gim.exploration.base import explorations
 from gim.inference.base import prior_of
@@ -142,3 +143,18 @@ def test_the_range_of_rewards_is_what_is_told_else_what_was_seen():
     counts.n[0, :], counts.R[0, :] = 2, [3.0, 14.0]
     assert rewards_of(task, counts) == task.reward_range
     assert rewards_of(replace(task, reward_range=None), counts) == (1.5, 7.0)
+
+
+def test_what_is_inferred_takes_the_place_of_what_was(monkeypatch):
+    run = prepare(gim.TwoPhase(m=2), gim.make("riverswim"), 5, 0)
+    assert run.agent._inferred(run.memory, run.mind) is run.memory  # nothing was seen yet
+    news = run.memory.belief._replace(visits=np.array([7]))
+    monkeypatch.setattr(two_phase, "inferred_when_due", lambda belief, *_: news)
+    assert run.agent._inferred(run.memory, run.mind).belief is news
+
+
+def test_a_plan_comes_with_the_memory_it_was_made_for():
+    """What was completed or inferred stands in the memory, and would be lost with it."""
+    run = prepare(gim.GIM(m=2), gim.make("riverswim"), 5, 0)
+    P, r = np.repeat(np.eye(run.mdp.S)[:, None], run.mdp.A, axis=1), np.zeros((run.mdp.S, 2))
+    assert run.agent.planned(run.memory, P, r, run.mind) is run.memory

@@ -1,4 +1,4 @@
-"""What keeps the walks local: tournaments, lists of transitions, ways that are mended."""
+"""What keeps the walks local: lists of transitions, ways that are mended."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from scipy import sparse
 import gim
 from gim.exploration import transitions as lists
 from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
-from gim.exploration.tournament import OUT, UNKNOWN, count_up, draw, new_tournament, put, replay
-from gim.exploration.ways import HERE, NONE
+from gim.exploration.planned import UNTRIED
+from gim.exploration.tournament import renew
+from gim.exploration.ways import HERE, NONE, new_ways, revise
 from gim.jit import plain
 from gim.memory import flatten
 from gim.model.counts import END, PAIR, STATE, new_counts, new_known, review
@@ -18,85 +19,13 @@ from gim.run import prepare
 from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
-PUT, COUNT_UP, DRAW, REPLAY = plain(put), plain(count_up), plain(draw), plain(replay)
+RENEW = plain(renew)
 
 
 def test_wishes_and_news_add_up():
     """Each is a bit of its own: a sum says which there are, and 0 that there is none."""
     assert NOTHING == 0
     assert sorted([PLAN, ROOM, GIVE_UP]) == sorted([PAIR, STATE, END]) == [1, 2, 4]
-
-
-# -- tournaments
-
-
-def ties_of(tree, s, A):
-    """The actions that some number draws, with the share of the numbers that draw them."""
-    numbers = 0.2 + 0.8 * (np.arange(840) + 0.5) / 840  # a multiple of 1 to 8
-    drawn = [DRAW(tree, s, u, 0.2) for u in numbers]
-    assert drawn == sorted(drawn)  # in the order of the actions, as a list of ties has it
-    assert DRAW(tree, s, 0.2, 0.2) == drawn[0]
-    assert DRAW(tree, s, np.nextafter(1, 0), 0.2) == drawn[-1]
-    return {a: drawn.count(a) / 840 for a in set(drawn)}
-
-
-def up_to_date(tree):
-    """The same tree with all its matches played."""
-    tree = tree._replace(top=tree.top.copy(), ties=tree.ties.copy(), sole=tree.sole.copy())
-    for s in range(len(tree.top)):
-        REPLAY(tree, s)
-    return tree
-
-
-@pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
-def test_a_tournament_draws_uniformly_among_the_best(A):
-    rng = np.random.default_rng(A)
-    keys = rng.integers(0, 3, size=(4, A)).astype(float)
-    keys[:, 1:][rng.random((4, A - 1)) < 0.3] = OUT
-    tree = new_tournament(keys)
-    for step in range(60):
-        for s in range(4):
-            best = np.flatnonzero(keys[s] == keys[s].max())
-            assert ties_of(tree, s, A) == {a: pytest.approx(1 / best.size) for a in best}
-        s, a = int(rng.integers(4)), int(rng.integers(A))
-        keys[s, a] = rng.choice([OUT, 0.0, 1.0, 2.0, float(step)])
-        if (keys[s] == OUT).all():
-            keys[s, a] = 0.0
-        PUT(tree, s, a, keys[s, a])
-        again = new_tournament(keys)
-        assert np.array_equal(tree.top, again.top)
-        assert np.array_equal(tree.ties[:, 1], again.ties[:, 1])
-        for s in np.flatnonzero(tree.sole != UNKNOWN):
-            assert np.flatnonzero(keys[s] == keys[s].max()).tolist() == [tree.sole[s]]
-    tree.top[0, tree.top.shape[1] // 2 :][:A] = keys[1]
-    REPLAY(tree, 0)
-    assert ties_of(tree, 0, A) == ties_of(new_tournament(keys), 1, A)
-
-
-@pytest.mark.parametrize("A", [1, 2, 3, 5, 8])
-def test_counting_up_draws_the_same(A):
-    """Keys grow by 1 and go out one by one, as visits do; then the state goes back to `put`."""
-    for seed in range(6):
-        rng = np.random.default_rng(seed)
-        tree, twin = new_tournament(np.zeros((1, A))), new_tournament(np.zeros((1, A)))
-        visits = np.zeros(A)
-        for _ in range(40 * A):
-            u = rng.random()
-            a = DRAW(tree, 0, u, 0.0)
-            assert a == DRAW(twin, 0, u, 0.0)
-            a = int(rng.integers(A)) if rng.random() < 0.4 else a
-            if visits[a] != OUT:
-                visits[a] += 1
-                if visits[a] == 7 and (visits != OUT).sum() > 1:
-                    visits[a] = OUT
-                COUNT_UP(tree, 0, a, visits[a])
-                PUT(twin, 0, a, visits[a])
-            assert tree.top[0, 1] == visits.max()
-            if tree.sole[0] != UNKNOWN:
-                assert np.flatnonzero(visits == visits.max()).tolist() == [tree.sole[0]]
-        tree = up_to_date(tree)
-        assert np.array_equal(tree.top, new_tournament(visits[None]).top)
-        assert np.array_equal(tree.ties, new_tournament(visits[None]).ties)
 
 
 # -- lists of transitions
@@ -181,11 +110,20 @@ def started(run):
     return run.agent.exploration.start(counts, known, 0.2, np.random.default_rng(0))
 
 
+def renewed(tree, run, states, untried):
+    """The tournament with all keys of these states up to date."""
+    tree = tree._replace(top=tree.top.copy(), ties=tree.ties.copy(), sole=tree.sole.copy())
+    n, known, options = run.memory.belief.counts.n, run.memory.known, run.memory.walk.options
+    for s in np.flatnonzero(states):
+        RENEW(tree, options, n, known.mask, s, untried)
+    return tree
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_curious_walking_starts_from_counts(seed):
     run = partly_explored("curious", seed)
     walk, again = run.memory.walk, started(run)
-    best = up_to_date(walk.best)
+    best = renewed(walk.best, run, walk.open, 0.0)
     assert np.array_equal(again.best.top, best.top)
     assert np.array_equal(again.best.ties, best.ties)
     assert np.array_equal(again.escapes, walk.escapes)
@@ -196,7 +134,7 @@ def test_curious_walking_starts_from_counts(seed):
 def test_planned_walking_starts_from_counts(seed):
     run = partly_explored("planned", seed)
     walk, again = run.memory.walk, started(run)
-    assert np.array_equal(again.unknown.top, up_to_date(walk.unknown).top)
+    assert np.array_equal(again.unknown.top, renewed(walk.unknown, run, walk.met, UNTRIED).top)
     assert np.array_equal(again.met, walk.met)
     assert again.pairs[0] == walk.pairs[0]
     assert np.array_equal(again.ways.own, walk.ways.own)
@@ -296,6 +234,23 @@ def test_a_way_leads_further_than_small_numbers_would_allow():
     assert run.memory.known.rho_known[:900].all()
     assert 0 < ways.worth[0] < 1e-200
     assert (ways.way[:900] == 0).all()
+
+
+def test_a_pair_that_turns_out_better_becomes_the_way():
+    """From 0: half of action 0 leads to the goal 2; then 8 of 10 of action 1 do, the rest stays."""
+    counts = new_counts(3, 2)
+    counts.n[0] = 2, 2
+    N = counts.next.reshape(3, 2, 3)
+    N[0, 0, [0, 2]] = 1.0
+    N[0, 1, 0] = 2.0
+    ways = new_ways(counts, np.array([0.0, 0.0, 1.0]), 0.9)
+    assert ways.way.tolist() == [0, NONE, HERE]
+    assert ways.worth[0] == pytest.approx(0.45 / 0.55)
+    counts.n[0, 1], N[0, 1, 2] = 10, 8.0
+    plain(lists.note)(ways.links, 0, 1, 2)
+    plain(revise)(ways, counts, 0, 1, 0.0)
+    assert ways.way[0] == 1
+    assert ways.worth[0] == pytest.approx(0.72 / 0.82)
 
 
 # -- the work does not grow with the world

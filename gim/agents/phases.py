@@ -93,9 +93,9 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     if wish & GIVE_UP:
         phase.idle[0] = phase.patience[0]
     wake = news > 0 and known.pairs[0] >= known.goal[0]  # 15
-    wake |= phase.idle[0] >= phase.patience[0] or belief.visits[0] >= phase.last[0]
-    wake |= wish & PLAN > 0 or (phase.wants_plans[0] and lost(phase.idle[0]))
-    wake |= belief.visits[0] >= phase.replan[0]
+    wake |= wish & PLAN > 0 or belief.visits[0] >= min(phase.last[0], phase.replan[0])
+    if phase.idle[0] > 0:
+        wake |= phase.idle[0] >= phase.patience[0] or (phase.wants_plans[0] and lost(phase.idle[0]))
     return (THINK if wake else GO_ON) + (GROW if full or wish & ROOM else GO_ON)
 
 

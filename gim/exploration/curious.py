@@ -96,7 +96,7 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     if not walk.open[s]:
         put(walk.best, s, a, score(walk.escapes, counts.n, s, a))
     else:
-        count_up(walk.best, s, a, OUT if known.mask[s, a] else float(counts.n[s, a]))
+        count_up(walk.best, walk.options, counts.n, known.mask, s, a, 0.0)
     return wish
 
 

@@ -79,7 +79,7 @@ def observe(walk: Any, counts: Any, known: Any, s: int, a: int, t: int, news: in
     if new and note(walk.ways.links, s, a, t):
         wish = ROOM
     if not known.mask[s, a] or news & PAIR:
-        count_up(walk.unknown, s, a, OUT if known.mask[s, a] else float(n))
+        count_up(walk.unknown, walk.options, counts.n, known.mask, s, a, UNTRIED)
     doubled = n & (n - 1) == 0  # at 1, 2, 4, ... visits
     if news & END or (known.rho_known[s] and (new or doubled or news & PAIR)):
         mend(walk, counts, known, s, a, t, news)

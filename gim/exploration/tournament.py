@@ -2,7 +2,8 @@
 
 A node keeps the largest key below it and how many leaves have it, so a uniform draw among the
 actions that attain the maximum is one descent, and a new key one climb: O(log A) each. Visits only
-grow, so who leads by them leads for long, and `count_up` takes a short cut: O(1) until it is over.
+grow, so who leads by them leads for long, and `count_up` takes a short cut: until the lead is over
+a visit changes nothing, and two comparisons tell.
 """
 
 from __future__ import annotations
@@ -36,16 +37,13 @@ class Tournament(NamedTuple):
         }
 
     def fault(self) -> str:
-        """What no run leaves behind; see `gim.memory`.
-
-        Where one leads alone only its leaf and the root are up to date (`count_up`).
-        """
+        """What no run leaves behind; see `gim.memory`."""
         width = self.top.shape[1] // 2
         again, sole = new_tournament(self.top[:, width:]), self.sole
-        right = (self.top == again.top) & (self.ties == again.ties)
-        alone = right[:, 1] & (again.ties[:, 1] == 1)
+        right = ((self.top == again.top) & (self.ties == again.ties))[:, 1:].all(axis=1)
+        alone = again.ties[:, 1] == 1
         alone &= self.top[np.arange(sole.size), width + sole] == self.top[:, 1]
-        won = np.where(sole == UNKNOWN, right[:, 1:].all(axis=1), alone)
+        won = right & (alone | (sole == UNKNOWN))
         return "" if won.all() else "a match that nobody has won"
 
 
@@ -104,26 +102,28 @@ def put(tree: Any, s: int, a: int, key: float) -> None:
 
 
 @hot
-def count_up(tree: Any, s: int, a: int, key: float) -> None:
-    """As `put`, for keys that grow: while one action leads alone, only its leaf and the root move.
+def count_up(tree: Any, options: Any, n: Any, out: Any, s: int, a: int, untried: float) -> None:
+    """Keep the visits n of the actions that are not `out`, [S, A] each, after a visit of (s, a).
 
-    The others change their leaves alone, and all matches are played when the leader is caught up
-    with or out: O(A), about once in the m visits that an action needs. Between leaves and root the
-    tree is out of date in the meantime, so a state must not go back to `put` without `replay`.
+    `untried` is the key of those without a visit. While one leads alone no key is kept up to date:
+    nothing changes until it is out or caught up with. Then all keys are written and all matches
+    played: O(A), about once in the m visits that an action needs.
     """
-    i = tree.top.shape[1] // 2 + a
-    if key > tree.top[s, 1]:
-        tree.top[s, i] = key
-        tree.top[s, 1] = key
-        if tree.sole[s] != a:
-            tree.sole[s] = a
-            tree.ties[s, 1] = 1
-    elif tree.sole[s] == UNKNOWN:
-        put(tree, s, a, key)
-    else:
-        tree.top[s, i] = key
-        if a == tree.sole[s] or key == tree.top[s, 1]:
-            replay(tree, s)
+    leader = tree.sole[s]
+    if leader == UNKNOWN:
+        put(tree, s, a, OUT if out[s, a] else float(n[s, a]))
+    elif (out[s, a] or n[s, a] == 1) if a == leader else n[s, a] == n[s, leader]:
+        renew(tree, options, n, out, s, untried)
+
+
+@rare
+def renew(tree: Any, options: Any, n: Any, out: Any, s: int, untried: float) -> None:
+    """Write all keys of a state, as `count_up` says, and play all matches."""
+    first = tree.top.shape[1] // 2
+    for i in range(options.n_actions[s]):
+        a = options.actions[s, i]
+        tree.top[s, first + a] = OUT if out[s, a] else float(n[s, a]) if n[s, a] > 0 else untried
+    replay(tree, s)
 
 
 @rare

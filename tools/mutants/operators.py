@@ -181,7 +181,7 @@ class _Finder(ast.NodeVisitor):
     def visit_Constant(self, node: ast.Constant) -> None:
         if isinstance(node.value, bool):
             self._add(node, "constant", str(not node.value))
-        elif isinstance(node.value, (int, float)):
+        elif isinstance(node.value, (int, float)) and node.value + 1 != node.value:
             self._add(node, "constant", repr(node.value + 1))
 
     def visit_Call(self, node: ast.Call) -> None:
