@@ -107,7 +107,7 @@ def hopeful(
     first: int,
     room: Any,
 ) -> None:
-    """Backward induction with bonuses and one test, into plan = (q, v, policy), from `first` on.
+    """Backward induction with bonuses and one test, into `plan`, from `first` on.
 
     `seen` is the evidence with its columns [S, S*A], CSR or apart (see `gim.agents.backups`);
     `frame` the available pairs, terminal states and the reward range; `test` [S*A] what a pair
@@ -115,12 +115,14 @@ def hopeful(
     does, might be saved; `pooled` the variance of a single reward, which counts as one visit;
     `scales` multiply the parts of the bonus that stand for next states, for those that few visits
     have missed, for the best of them, for rewards, and for what few visits have missed of them;
-    `room` is to work in: what allocates takes long to compile.
+    `plan` is q, the same with pairs in a row [H, S*A], v and policy; `room` is to work in: what
+    allocates, or makes views, takes long to compile.
     """
     scale, rare, hope, of_rewards, missed = scales
-    (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
+    (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
+    (q, values, v, policy) = plan
     # reward, 1/n, its variance / n, bonus per step; sums over next states; the plan without a test
-    (r, one, noise, bonus), (mean, square, later), (q0, v0, policy0) = room
+    (r, one, noise, bonus), (mean, square, later), (q0, without, v0, policy0) = room
     H, S, A = q.shape
     tests = False
     for i in range(S * A):
@@ -147,7 +149,6 @@ def hopeful(
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
         if h < H - 1:  # else they are 0
             sums(N, v[h + 1], v0, tests, mean, square, later)
-        values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
             variance = max(0.0, square[i] * one[i] - future * future) * one[i]
@@ -160,7 +161,7 @@ def hopeful(
                 if test[i] > 0.0:
                     rest = later[i] * one[i]
                     x = max(x, now + test[i] + astray[i] * max(0.0, -rest) + rest)
-            values[i] = min(ceiling[h], x)
+            values[h, i] = min(ceiling[h], x)
         take_best(q[h], v[h], policy[h])
         if tests:
             take_best(q0, v0, policy0)
@@ -174,7 +175,8 @@ hopeful_apart = bind(hopeful, "apart", sums=sums_apart)
 def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
     parts = tuple(np.empty((7, S * A)))
-    return parts[:4], parts[4:], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
+    q0 = np.empty((S, A))
+    return parts[:4], parts[4:], (q0, q0.reshape(-1), np.empty(S), np.empty(S, np.int64))
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
@@ -222,7 +224,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             pooled,
             L,
             (scale, scale * surprise, hope, full if pooled > 0 else scale, missed),
-            (memory.q, memory.v, memory.policy),
+            (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy),
             mind.step,
             room_for(task.S, task.A),
         )
