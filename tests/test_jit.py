@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -9,10 +10,12 @@ import time
 
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
 
 from gim import jit
 from gim.inner import Library
 from gim.jit import bind, digest, entry, hot, plain
+from gim.quick_flags import QuickFlags
 
 
 @hot
@@ -246,3 +249,30 @@ def test_labels_of_gims_own_functions_stay_as_they_are():
     from gim.planning.sweeps import expected_dense
 
     assert expected_dense.__qualname__.startswith("_expected[dense].")
+
+
+@pytest.mark.parametrize("one", [{}, {"nrt": True}, {"nrt": False}, {"fastmath": True}])
+@pytest.mark.parametrize("two", [{}, {"nrt": True}, {"boundscheck": True}])
+def test_quick_flags_are_equal_where_numba_s_are(one, two):
+    flags = []
+    for options in (one, two):
+        flags.append(Flags())
+        for name, value in options.items():
+            setattr(flags[-1], name, value)
+    (a, b), (quick_a, quick_b) = flags, map(QuickFlags, flags)
+    assert (quick_a == quick_b) == (quick_a == b) == (a == quick_b) == (a == b)
+    assert hash(a) == hash(quick_a)
+    assert type(quick_a.copy()) is QuickFlags
+    assert quick_a != "flags"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_it_was_after_compiling(collects):
+    double = jit.entry(lambda x: x + x)
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert double(2) == 4
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()
