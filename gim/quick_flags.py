@@ -17,7 +17,7 @@ DEFAULTS = {name: option.default for name, option in Flags.options.items()}
 NAMES = hash(tuple(sorted(DEFAULTS)))  # as numba has it
 
 
-class QuickFlags(Flags):  # type: ignore[misc]
+class QuickFlags(Flags):
     """The same options, equal and hashed as numba's are, by their dictionaries at once."""
 
     __slots__ = ()
@@ -34,6 +34,8 @@ class QuickFlags(Flags):  # type: ignore[misc]
 
 class Function(CPUDispatcher):
     """Numba's compiled function, with quick options."""
+
+    _compiler: Any  # numba's own, which asks it for the options
 
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
