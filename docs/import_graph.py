@@ -11,6 +11,7 @@ from __future__ import annotations
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from gim import plot
 from gim.source import imported, modules_in
@@ -132,7 +133,7 @@ def draw(
     ways: dict[tuple[str, str], list[str]],
     at: dict[str, float],
     level: dict[str, int],
-) -> None:
+) -> Any:
     """Boxes and arrows; every arrow points down."""
     from matplotlib.patches import FancyBboxPatch, PathPatch
     from matplotlib.path import Path as Curve
@@ -166,6 +167,7 @@ def draw(
     axis.axis("off")
     figure.savefig(PICTURE)
     print(f"{PICTURE.name}: {len(graph)} rooms, {len(ways)} arrows")
+    return figure
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """Reinforcement learning by analogy in finite Markov decision processes."""
 
-from gim import starting, theory  # noqa: F401 (the first is for Ctrl-C while this is imported)
+from gim import starting, theory  # the first is for while this is imported
 from gim.agent import Agent
 from gim.agents.analogist import Analogist
 from gim.agents.delayed_q_learning import DelayedQLearning
@@ -97,3 +97,5 @@ __all__ = [
     "run",
     "theory",
 ]
+
+starting.imported()

@@ -11,13 +11,13 @@ from gymnasium.spaces import Discrete
 
 from gim.jit import plain
 from gim.rendering.picture import Picture
-from gim.sampling import TERMINATED, begin, step
+from gim.sampling import TERMINATED, begin, noisy_step, step
 
 if TYPE_CHECKING:
     from gim.mdp import TabularMDP
 
 # One call from Python costs less without compilation, and draws the same bits.
-_begin, _step = plain(begin), plain(step)
+_begin, _steps = plain(begin), (plain(step), plain(noisy_step))
 
 
 class TabularEnv(gymnasium.Env[int, int]):
@@ -62,6 +62,7 @@ class TabularEnv(gymnasium.Env[int, int]):
         self.observation_space: Any = Discrete(mdp.S)
         self.action_space: Any = Discrete(mdp.A)
         self._masked = not mdp.available.all()
+        self._drawn = _steps[mdp.noise is not None]
         self._s, self._h, self._over = 0, 0, True
         self._last: tuple[int, float] | None = None  # action and reward of the last step
 
@@ -79,7 +80,7 @@ class TabularEnv(gymnasium.Env[int, int]):
     def step(self, action: Any) -> tuple[int, float, bool, bool, dict[str, Any]]:
         """Play one action."""
         a, s = self._checked(action), self._s
-        t, r, end = _step(self.mdp.world, s, a, self.np_random)
+        t, r, end = self._drawn(self.mdp.world, s, a, self.np_random)
         self._s, self._last = int(t), (a, float(r))
         self._h += 1
         terminated = bool(end == TERMINATED)

@@ -14,7 +14,8 @@ from typing import Any
 
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import Compiler
-from numba.core.registry import CPUDispatcher
+
+from gim.quick_flags import Function
 
 
 class Library(JITCodeLibrary):
@@ -59,7 +60,7 @@ class InnerCompiler(Compiler):
         return super().define_pipelines()
 
 
-class Inner(CPUDispatcher):
+class Inner(Function):
     """A function for compiled callers. Called from Python, it is compiled again, with a way in."""
 
     way_in: Callable[[Any], Any]  # makes a function for Python of one of these

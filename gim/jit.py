@@ -25,6 +25,7 @@ version that raises an IndexError where the other would read or write outside an
 from __future__ import annotations
 
 import atexit
+import gc
 import hashlib
 import inspect
 import time
@@ -37,15 +38,16 @@ from typing import Any, TypeVar
 
 import numba
 import numpy as np
-from numba.core.registry import CPUDispatcher
 
 from gim.compile_cache import Cache, say
 from gim.inner import Inner
+from gim.quick_flags import Function
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3"
-MUCH = 1e6  # microseconds of plain Python for each second that compiling takes
+MUCH = 1e6  # microseconds of plain Python for each second that compiling takes, in all processes
+AT_ONCE = 2.5e5  # the same in one process
 CONSTANTS = (bool, int, float, str, tuple, type(None))
 _spent, _compiling = [0.0], [False]  # seconds; whether it is going on
 
@@ -69,9 +71,10 @@ def entry(f: F) -> F:
 def seldom(work: Callable[..., float]) -> Callable[[F], F]:
     """Compile a function that Python calls once it has had some work to do.
 
-    It is plain, bit for bit the same, until that has taken as long as compiling would, unless its
-    machine code is on disk already. So no more than twice the time is spent that it needs, whatever
-    comes. Earlier processes count: a tally of what they have done is kept on disk as well.
+    It is plain, bit for bit the same, unless its machine code is on disk already, until that has
+    taken as long as compiling would, in this process and in earlier ones, of which a tally is kept
+    on disk as well. A quarter of that is enough in one process: the next is likely to do as much,
+    and should not have to wait as the first did.
 
     Args:
         work: gives of the arguments about how many microseconds plain Python takes, for each second
@@ -147,7 +150,7 @@ def digest(f: Callable[..., Any]) -> str:
     return hashed.hexdigest()[:12]
 
 
-class Entry(CPUDispatcher):
+class Entry(Function):
     """A function that Python calls, kept on disk."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
@@ -172,9 +175,13 @@ class Entry(CPUDispatcher):
         if _compiling[0]:  # as part of another
             return super().compile(sig)
         before, _compiling[0] = time.thread_time(), True
+        collects = gc.isenabled()
+        gc.disable()  # the compiler makes many objects that live as long as it works
         try:
             return super().compile(sig)
         finally:
+            if collects:
+                gc.enable()
             _compiling[0] = False
             _spent[0] += time.thread_time() - before
 
@@ -189,16 +196,16 @@ class Seldom(Entry):
     """An `Entry` that is compiled late."""
 
     work: Callable[..., float]
-    done = 0.0
+    done = earlier = 0.0  # in all processes, and before this one
 
     def __call__(self, *args: Any) -> Any:
         """Run it, compiled or plain."""
         if not self.overloads and not self.kept:
             if not self.done:
-                self.done = self._tally()
+                self.done = self.earlier = self._tally()
                 atexit.register(self._keep_tally)
             self.done += self.work(*args)
-            if self.done <= MUCH:
+            if self.done <= MUCH and self.done - self.earlier <= AT_ONCE:
                 with np.errstate(all="ignore"):
                     return self._plain(*args)
         return super().__call__(*args)

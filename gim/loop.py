@@ -18,7 +18,7 @@ from gim.agent import GROW, THINK, Agent
 from gim.frames import Frame, opened
 from gim.jit import bind, checked, to_compile
 from gim.mdp import TabularMDP
-from gim.sampling import CUT, GO_ON, begin, exists, step
+from gim.sampling import CUT, GO_ON, begin, exists, noisy_step, step
 
 
 class Clock(NamedTuple):
@@ -134,8 +134,8 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
 
 
 @cache
-def _bound(template: Callable[..., Any], act: Any, learn: Any, label: str) -> Callable[..., Any]:
-    return bind(template, label, act=act, learn=learn)
+def _bound(template: Callable[..., Any], label: str, **functions: Any) -> Callable[..., Any]:
+    return bind(template, label, **functions)
 
 
 _checked = cache(checked)
@@ -148,8 +148,11 @@ class Driver:
     _playing: Iterator[int] = iter(())
     _frames: tuple[Frame, ...]  # what it reads, kept as long as it plays
 
-    def __init__(self, template: Callable[..., Any], agent: Agent) -> None:
-        self.play = _bound(template, agent.act, agent.learn, type(agent).__name__)
+    def __init__(
+        self, template: Callable[..., Any], agent: Agent, kind: str = "", **functions: Any
+    ) -> None:
+        label = type(agent).__name__ + kind
+        self.play = _bound(template, label, act=agent.act, learn=agent.learn, **functions)
 
     @property
     def to_compile(self) -> bool:
@@ -197,7 +200,10 @@ class Compiled(Driver):
     """The loop on a `TabularMDP`: world, act and learn in one compiled function."""
 
     def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
-        super().__init__(interact, agent)
+        if mdp.noise is None:
+            super().__init__(interact, agent)
+        else:
+            super().__init__(interact, agent, ".noisy", step=noisy_step)
         self.world, self.random = mdp.world, random
         self._order = Order(np.zeros(1, np.int64), np.zeros(1, np.int64))
 

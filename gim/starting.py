@@ -1,7 +1,12 @@
-"""Ctrl-C while the command `gim` is still being imported: one line, as at any other time."""
+"""While the command `gim` is still being imported: Ctrl-C is one line, as at any other time.
+
+And the garbage collector rests: what is imported stays, and to look through it again and again
+is an eighth of the time that importing takes.
+"""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from types import TracebackType
@@ -24,5 +29,13 @@ def end(kind: type[BaseException], problem: BaseException, at: TracebackType | N
         sys.__excepthook__(kind, problem, at)
 
 
+def imported() -> None:
+    """All of gim is there: collect garbage from now on."""
+    if is_command():
+        gc.freeze()
+        gc.enable()
+
+
 if is_command():
     sys.excepthook = end
+    gc.disable()

@@ -106,10 +106,11 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find):
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
         given = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales, plan
-    induct((given, *seen[1:]), *args, 0, room_for(S, A))
-    later = [np.full_like(part, -7) for part in plan]
-    induct((given, *seen[1:]), *args[:-1], tuple(later), 2, room_for(S, A))
+    later = tuple(np.full_like(part, -7) for part in plan)
+    args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales
+    for (q, v, policy), first in ((plan, 0), (later, 2)):
+        into = q, q.reshape(H, -1), v, policy
+        induct((given, *seen[1:]), *args, into, first, room_for(S, A))
     for part, whole in zip(later, plan, strict=True):  # inside an episode: the steps to come
         assert np.array_equal(part[2:], whole[2:])
         assert (part[:2] == -7).all()

@@ -1,5 +1,6 @@
 """What a broken environment, a strange file or an absurd number may do: one line, nothing lost."""
 
+import gc
 import importlib
 import sys
 import tempfile
@@ -230,11 +231,16 @@ def test_a_read_that_fails_says_of_what(tmp_path, monkeypatch):
         ("", "", False),
     ],
 )
-def test_ctrl_c_while_the_command_is_imported(monkeypatch, capsys, word, module, ours):
+def test_while_the_command_is_imported(monkeypatch, capsys, word, module, ours):
+    """Ctrl-C is one line, and no garbage is collected; of other programs nothing is touched."""
     monkeypatch.setattr(sys, "argv", [word])
     monkeypatch.setattr(sys, "orig_argv", ["python", word, module])
     monkeypatch.setattr(sys, "excepthook", before := sys.excepthook)
     importlib.reload(starting)
+    assert gc.isenabled() != ours
+    starting.imported()
+    assert gc.isenabled()
+    gc.unfreeze()
     assert (sys.excepthook is not before) == ours
     if ours:
         sys.excepthook(KeyboardInterrupt, KeyboardInterrupt(), None)

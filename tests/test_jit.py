@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 import textwrap
@@ -9,10 +10,12 @@ import time
 
 import numpy as np
 import pytest
+from numba.core.compiler import Flags
 
 from gim import jit
 from gim.inner import Library
 from gim.jit import bind, digest, entry, hot, plain
+from gim.quick_flags import QuickFlags
 
 
 @hot
@@ -160,9 +163,10 @@ def add_up(values):
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """Makes `add_up` as a new process would; ten steps are much."""
+    """Makes `add_up` as a new process would; ten steps are much, eight in one process."""
     monkeypatch.setattr(jit.numba.config, "CACHE_DIR", "")
     monkeypatch.setattr(jit, "MUCH", 10)
+    monkeypatch.setattr(jit, "AT_ONCE", 8)
     path = tmp_path / "mine.py"
     path.write_text(ADD_UP)
 
@@ -177,8 +181,9 @@ def made(tmp_path, monkeypatch):
 def test_what_seldom_has_work_is_compiled_when_it_has(made):
     add_up, values = made(), np.array([3.0, 7.0, 0.0, 11.0])
     plainly = [add_up(values[:2]), add_up(values)]  # 2 and 4 steps, and no warning of 1/0
+    assert add_up(values[:2]) == plainly[0]  # 8
     assert not add_up.signatures
-    assert [add_up(values[:2]), add_up(values)] == plainly  # 8; and 12, which is much
+    assert add_up(values[:1]) == 1 / 3  # 9, which is much for one process
     assert len(add_up.signatures) == 1
     again = made()
     assert again(values[:2]) == plainly[0]
@@ -244,3 +249,30 @@ def test_labels_of_gims_own_functions_stay_as_they_are():
     from gim.planning.sweeps import expected_dense
 
     assert expected_dense.__qualname__.startswith("_expected[dense].")
+
+
+@pytest.mark.parametrize("one", [{}, {"nrt": True}, {"nrt": False}, {"fastmath": True}])
+@pytest.mark.parametrize("two", [{}, {"nrt": True}, {"boundscheck": True}])
+def test_quick_flags_are_equal_where_numba_s_are(one, two):
+    flags = []
+    for options in (one, two):
+        flags.append(Flags())
+        for name, value in options.items():
+            setattr(flags[-1], name, value)
+    (a, b), (quick_a, quick_b) = flags, map(QuickFlags, flags)
+    assert (quick_a == quick_b) == (quick_a == b) == (a == quick_b) == (a == b)
+    assert hash(a) == hash(quick_a)
+    assert type(quick_a.copy()) is QuickFlags
+    assert quick_a != "flags"
+
+
+@pytest.mark.parametrize("collects", [True, False])
+def test_the_collector_is_as_it_was_after_compiling(collects):
+    double = jit.entry(lambda x: x + x)
+    before = gc.isenabled()
+    try:
+        (gc.enable if collects else gc.disable)()
+        assert double(2) == 4
+        assert gc.isenabled() == collects
+    finally:
+        (gc.enable if before else gc.disable)()

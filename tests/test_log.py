@@ -140,7 +140,7 @@ def test_sparse_counts_are_those_of_the_loop():
     assert {
         (i, 0, j): x for (i, j), x in zip(zip(*rows.nonzero(), strict=True), rows.data, strict=True)
     } == N
-    found, _ = rewards_by_triple(counts, rows)
+    found, _ = rewards_by_triple(counts, rows.indices, rows.indptr)
     assert [paid[i, 0, j] for i, j in zip(*rows.nonzero(), strict=True)] == found.tolist()
     assert counts.R[5, 0] == R[5, 0]
     assert counts.n[5, 0] == n[5, 0]

@@ -128,7 +128,7 @@ def hopeful(
     first: int,
     room: Any,
 ) -> None:
-    """Backward induction with bonuses and one test, into plan = (q, v, policy), from `first` on.
+    """Backward induction with bonuses and one test, into `plan`, from `first` on.
 
     `seen` is the evidence with its columns [S, S*A], CSR or apart (see `gim.agents.backups`);
     `frame` the available pairs, terminal states and the reward range; `test` [S*A] what a pair
@@ -136,12 +136,14 @@ def hopeful(
     does, might be saved; `pooled` the variance of a single reward, which counts as one visit;
     `scales` multiply the parts of the bonus that stand for next states, for those that few visits
     have missed, for the best of them, for rewards, and for what few visits have missed of them,
-    and what a test may find; `room` is to work in: what allocates takes long to compile.
+    and what a test may find; `plan` is q, the same with pairs in a row [H, S*A], v and policy;
+    `room` is to work in: what allocates, or makes views, takes long to compile.
     """
     scale, rare, hope, of_rewards, missed, find = scales
-    (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
+    (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
+    (q, values, v, policy) = plan
     # reward, 1/n, its variance / n, bonus per step; sums over next states; bars; without a test
-    (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, v0, policy0) = room
+    (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, without, v0, policy0) = room
     H, S, A = q.shape
     tests = False
     for i in range(S * A):
@@ -168,14 +170,13 @@ def hopeful(
         best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
         if h < H - 1:  # else they are 0
             sums(N, v[h + 1], v0, tests, mean, square, later)
-        values, without = q[h].reshape(-1), q0.reshape(-1)
         for i in range(S * A):
             future = mean[i] * one[i]
             variance = max(0.0, square[i] * one[i] - future * future) * one[i]
             doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
             beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
             now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)
-            values[i] = min(ceiling[h], now + future)
+            values[h, i] = min(ceiling[h], now + future)
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
         if tests:
@@ -186,7 +187,7 @@ def hopeful(
                 if test[i] > 0.0:
                     hidden = test[i] + astray[i] * max(0.0, -later[i] * one[i])
                     x = without[i] + hidden + find * gain[i] * one[i]
-                    values[i] = min(ceiling[h], max(values[i], x))
+                    values[h, i] = min(ceiling[h], max(values[h, i], x))
             take_best(q0, v0, policy0)
         take_best(q[h], v[h], policy[h])
 
@@ -199,7 +200,9 @@ hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
 def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
     parts = tuple(np.empty((9, S * A)))
-    return parts[:4], parts[4:8], parts[8], (np.empty((S, A)), np.empty(S), np.empty(S, np.int64))
+    q0 = np.empty((S, A))
+    without = q0, q0.reshape(-1), np.empty(S), np.empty(S, np.int64)
+    return parts[:4], parts[4:8], parts[8], without
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
@@ -253,7 +256,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             pooled,
             L,
             (scale, scale * surprise, hope, full if pooled > 0 else scale, missed, find),
-            (memory.q, memory.v, memory.policy),
+            (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy),
             mind.step,
             room_for(task.S, task.A),
         )

@@ -25,9 +25,7 @@ def reward_noise(counts: Counts, met: Any = None) -> float:
     n: Any = counts.n.ravel()
     R, R2 = counts.R.ravel(), counts.R2.ravel()
     if counts.paid.size and met is not None:
-        S = len(counts.n)
-        R, R2 = rewards_by_triple(counts, sparse.csr_array(met, shape=(counts.n.size, S)))
-        n = met[0]
+        n, (R, R2) = met[0], rewards_by_triple(counts, *met[1:])
     elif counts.paid.size:
         n, R, R2 = counts.next, counts.paid, counts.paid2
     twice = n >= 2

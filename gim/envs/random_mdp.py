@@ -6,7 +6,7 @@ from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, sparse
+from scipy import sparse
 
 from gim.envs.base import task
 from gim.envs.made_of import check_entries
@@ -101,6 +101,8 @@ def softened(mdp: TabularMDP, ratio: float) -> Floats:
         most *= 2.0
     if worth(most) <= target:
         return soft(most)
+    from scipy import optimize  # long to import, and seldom needed
+
     return soft(optimize.brentq(lambda cold: worth(cold) - target, 0.0, most, xtol=1e-12))
 
 

@@ -102,7 +102,7 @@ class Analogy(Inference):
         N = transitions(counts)
         if not sparse.issparse(N):
             N = sparse.csr_array(nonzeros(N, n), shape=(n.size, len(n)))
-        paid = rewards_by_triple(counts, N)
+        paid = rewards_by_triple(counts, N.indices, N.indptr)
         return CrossValidation(Data(N, n, playable, self.ridge, frame, *paid), self.folds, rng)
 
     def choose(

@@ -134,7 +134,7 @@ def _rewards_by_next(
 
     A successor that was met pays what it paid there, the others what is predicted.
     """
-    paid = rewards_by_triple(counts, sparse.csr_array(rows, shape=(n0.size, len(n0))))
+    paid = rewards_by_triple(counts, *rows[1:])
     visits = n0 if shared is None else np.where(counts.n > 0, n0, 0.0)
     R, R2 = add_rewards(rows, *paid, prior.q, prior.next, prior.first, prior.r_next, visits.ravel())
     if shared is not None:  # what a pair never met pays is known beforehand
@@ -143,13 +143,29 @@ def _rewards_by_next(
     return R.reshape(n0.shape), R2.reshape(n0.shape) + n0 * prior.r_noise
 
 
-@seldom(lambda rows, paid, paid2, q, *_: 4 * (paid.size + q.size))
 def add_rewards(
     rows: Any, paid: Any, paid2: Any, q: Any, next: Any, first: Any, r_next: Any, n0: Any
 ) -> Any:
     """What was paid plus n0 times what predicted successors pay, and squares, by row."""
+    R, R2 = np.zeros((2, n0.size))
+    _add_rewards(rows, paid, paid2, q, next, first, r_next, n0, R, R2)
+    return R, R2
+
+
+@seldom(lambda rows, paid, paid2, q, *_: 4 * (paid.size + q.size))
+def _add_rewards(
+    rows: Any,
+    paid: Any,
+    paid2: Any,
+    q: Any,
+    next: Any,
+    first: Any,
+    r_next: Any,
+    n0: Any,
+    R: Any,
+    R2: Any,
+) -> None:
     N, columns, starts = rows
-    R, R2 = np.zeros(n0.size), np.zeros(n0.size)
     for i in range(n0.size):
         for j in range(starts[i], starts[i + 1]):
             R[i] += paid[j]
@@ -163,7 +179,6 @@ def add_rewards(
                 r = paid[j] / N[j] if met else r_next[k]
                 R[i] += n0[i] * q[k] * r
                 R2[i] += n0[i] * q[k] * r * r
-    return R, R2
 
 
 @seldom(lambda total, q, *_: 4 * q.size)
@@ -229,10 +244,15 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 
-@seldom(lambda columns, starts, q, *_: columns.size + q.size)
 def predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
     """What is predicted of each successor that was met, in the order of the counts."""
     said = np.zeros(columns.size)
+    _predicted(columns, starts, q, next, first, said)
+    return said
+
+
+@seldom(lambda columns, starts, q, *_: columns.size + q.size)
+def _predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any, said: Any) -> None:
     for i in range(starts.size - 1):
         k = first[i]
         for j in range(starts[i], starts[i + 1]):
@@ -240,18 +260,22 @@ def predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
                 k += 1
             if k < first[i + 1] and next[k] == columns[j]:
                 said[j] = q[k]
-    return said
 
 
-@seldom(lambda rows, *_: 10 * rows[0].size)
 def compare_likelihoods(rows: Any, said: Any, n0: Any, leak: Any, S: int) -> Any:
     """ln DM(N; n0 ((1 - leak) q + leak/S)) and ln DM(N; 1/S) of every row, [2, rows].
 
     `said` is q of each successor that was met. The first is -inf where something was seen that is
     impossible under the prediction.
     """
-    N, _, starts = rows
     sides = np.zeros((2, n0.size))
+    _compare(rows, said, n0, leak, S, sides)
+    return sides
+
+
+@seldom(lambda rows, *_: 10 * rows[0].size)
+def _compare(rows: Any, said: Any, n0: Any, leak: Any, S: int, sides: Any) -> None:
+    N, _, starts = rows
     blank = log_gamma(1.0 / S)
     for i in range(n0.size):
         if n0[i] <= 0.0 or starts[i] == starts[i + 1]:
@@ -267,7 +291,6 @@ def compare_likelihoods(rows: Any, said: Any, n0: Any, leak: Any, S: int) -> Any
                 with_q += log_gamma(alpha + N[j]) - log_gamma(alpha)
         sides[0, i] = with_q + log_gamma(n0[i]) - log_gamma(n0[i] + total)
         sides[1, i] = without - log_gamma(1.0 + total)
-    return sides
 
 
 def rewards_hold(counts: Counts, prior: Prior) -> Floats:

@@ -257,13 +257,16 @@ def transitions(counts: Counts) -> Any:
     return table
 
 
-def rewards_by_triple(counts: Counts, rows: sparse.csr_array) -> tuple[Any, Any]:
-    """Sums of rewards and of their squares, aligned with CSR rows of `transitions`, if kept."""
+def rewards_by_triple(counts: Counts, columns: Any, starts: Any) -> tuple[Any, Any]:
+    """Sums of rewards and of their squares by triple, if kept.
+
+    They are aligned with the CSR rows of `transitions`: next states `columns`, row by row, each
+    row from its place in `starts` [S*A + 1].
+    """
     if not counts.paid.size:
         return None, None
-    S = rows.shape[1]
-    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    key = pair * S + rows.indices
+    pair = np.repeat(np.arange(len(starts) - 1), starts[1:] - starts[:-1])
+    key = pair * len(counts.n) + columns
     if counts.keys.size == 0:
         return counts.paid[key], counts.paid2[key]
     used = np.flatnonzero(counts.keys != FREE)

@@ -232,7 +232,6 @@ def blank_likelihoods(N: Any, starts: Any, S: int, c: float) -> Any:
     return found
 
 
-@seldom(lambda squares, spread, noise, floor, e, n, curves: 3 * squares.size * len(curves))
 def worth_likelihoods(
     squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any
 ) -> Any:
@@ -241,8 +240,16 @@ def worth_likelihoods(
     Functions are one witness: of a judge their mean counts. `noise` [K, M] is that of counting,
     `floor` [M] the least variance, e [K] the evidence, n [K] the visits.
     """
-    K, M = squares.shape
     found = np.zeros(len(curves))
+    _add_likelihoods(squares, spread, noise, floor, e, n, curves, found)
+    return found
+
+
+@seldom(lambda squares, spread, noise, floor, e, n, curves, _: 3 * squares.size * len(curves))
+def _add_likelihoods(
+    squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any, found: Any
+) -> None:
+    K, M = squares.shape
     for g in range(len(curves)):
         top, slope, own = curves[g]
         for k in range(K):
@@ -250,4 +257,3 @@ def worth_likelihoods(
             for m in range(M):
                 v = max(spread[k, m] / (n0 + 1.0) + noise[k, m], floor[m])
                 found[g] -= 0.5 * (math.log(v) + squares[k, m] / v) / M
-    return found

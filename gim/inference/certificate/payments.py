@@ -81,7 +81,7 @@ def triples_hold(counts: Counts, prior: Prior, N: sparse.csr_array) -> Floats:
     A pair that led to the one good state of three paid more than it does on average, and is no
     exception for that.
     """
-    paid = rewards_by_triple(counts, N)[0] / N.data
+    paid = rewards_by_triple(counts, N.indices, N.indptr)[0] / N.data
     pair = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
     place = places_of(prior.rows(), pair, N.indices)
     told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
@@ -105,7 +105,7 @@ def noise_of(counts: Counts, judges: Judges) -> Floats:
     """
     N, n = judges.all, np.maximum(counts.n, 1)
     scatter, more = np.maximum(counts.R2 - counts.R**2 / n, 0.0), np.maximum(counts.n - 1.0, 0.0)
-    paid, paid2 = rewards_by_triple(counts, N)
+    paid, paid2 = rewards_by_triple(counts, N.indices, N.indptr)
     if paid is not None:
         pair = np.repeat(np.arange(n.size), np.diff(N.indptr))
         each = np.maximum(paid2 - paid**2 / N.data, 0.0)
@@ -129,7 +129,7 @@ def paid_by_next(facts: Facts, rows: Rows, prior: Prior, mean: Floats) -> Floats
         told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
         found[1, told] = prior.r_next[place[told]]
     place = places_of(N, pair, rows.next)
-    paid = rewards_by_triple(facts.belief.counts, N)[0] / N.data
+    paid = rewards_by_triple(facts.belief.counts, N.indices, N.indptr)[0] / N.data
     found[:, place >= 0] = paid[place[place >= 0]]
     return found
 

@@ -218,7 +218,6 @@ def judge(
             held[k, i] += others / (rest + last[k])
 
 
-@seldom(lambda out, fold, seen, *_: 6 * out.size * seen[-1].size)
 def em(
     out: Any,
     fold: Any,
@@ -237,9 +236,32 @@ def em(
     are `sizes` contexts and cells. Returns chances of the observations of these folds [Q, I],
     shares [folds, E], and the counts of the last fit [cells].
     """
+    share, held, mass = (
+        np.empty(start.shape),
+        np.zeros((last.size, seen[2].size)),
+        np.empty(sizes[1]),
+    )
+    room = share, held, np.empty(sizes[0]), mass, np.empty(kappa.size)
+    _em(out, fold, seen, base, start, kappa, last, iterations, enough, room)
+    return held, share, mass
+
+
+@seldom(lambda out, fold, seen, *_: 6 * out.size * seen[-1].size)
+def _em(
+    out: Any,
+    fold: Any,
+    seen: Any,
+    base: Any,
+    start: Any,
+    kappa: Any,
+    last: Any,
+    iterations: int,
+    enough: float,
+    room: Any,
+) -> None:
+    """`em`, with room for what it returns and works in: what allocates takes long to compile."""
     first, begin, weight, visits, context, _ = seen
-    share, held = np.empty(start.shape), np.zeros((last.size, weight.size))
-    n, mass, scale = np.empty(sizes[0]), np.empty(sizes[1]), np.empty(kappa.size)
+    share, held, n, mass, scale = room
     for f in range(out.size):
         total, before = 0.0, -np.inf
         for c in range(n.size):
@@ -271,4 +293,3 @@ def em(
                 rest = n[context[p, kappa.size - 1]]
                 for i in range(first[p], first[p + 1]):
                     judge(seen, i, base, f, kappa, last, scale, rest, mass, held)
-    return held, share, mass

@@ -15,7 +15,6 @@ import numpy as np
 from gim.jit import hot, seldom
 
 
-@seldom(lambda seen, mass, n, share, *_: 12 * share.size * seen[-1].size)
 def settle(
     seen: Any, mass: Any, n: Any, share: Any, kappa: float, iterations: int, enough: float
 ) -> Any:
@@ -23,25 +22,50 @@ def settle(
 
     `seen` is (states, first, begin, weight, visits, context, cell, chance) of `state_types.Data`.
     """
-    states, weight, K = seen[0], seen[3], share.size
-    gamma, held = np.empty((states.size - 1, K)), np.empty(weight.size)
-    mass, n, share, before = mass.copy(), n.copy(), share.copy(), -np.inf
-    old_mass, old_n = np.empty(mass.shape), np.empty(n.shape)
-    for _ in range(iterations):
+    gamma, held = np.empty((seen[0].size - 1, share.size)), np.empty(seen[3].size)
+    one, other, share = (
+        (mass.copy(), n.copy()),
+        (np.empty(mass.shape), np.empty(n.shape)),
+        share.copy(),
+    )
+    steps = _settle(seen, one, other, share, kappa, iterations, enough, gamma, held)
+    mass, n = other if steps % 2 else one
+    return mass, n, share, gamma, held
+
+
+@seldom(lambda seen, one, other, share, *_: 12 * share.size * seen[-1].size)
+def _settle(
+    seen: Any,
+    one: Any,
+    other: Any,
+    share: Any,
+    kappa: float,
+    iterations: int,
+    enough: float,
+    gamma: Any,
+    held: Any,
+) -> int:
+    """EM, each step from one (mass, n) into the other; the number of steps.
+
+    What allocates takes long to compile, so that it gets all it works in.
+    """
+    states, weight, K, before = seen[0], seen[3], share.size, -np.inf
+    (mass, n), (old_mass, old_n) = one, other
+    for i in range(iterations):
         old_mass, mass, old_n, n = mass, old_mass, n, old_n
         step(seen, old_mass, old_n, share, kappa, gamma, held, mass, n)
         likelihood = 0.0
-        for i in range(weight.size):
-            likelihood += weight[i] * math.log(held[i])
+        for j in range(weight.size):
+            likelihood += weight[j] * math.log(held[j])
         for k in range(K):
             share[k] = 1.0
             for z in range(states.size - 1):
                 share[k] += gamma[z, k]
             share[k] /= states.size - 1 + K
         if likelihood < before + enough:
-            break
+            return i + 1
         before = likelihood
-    return mass, n, share, gamma, held
+    return iterations
 
 
 @hot
