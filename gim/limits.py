@@ -10,7 +10,7 @@ from pathlib import Path
 
 INT = 2**63 - 1  # the largest whole number that a table, a file or compiled code holds
 SEED = INT
-STEPS = 10**13  # of a run: four days of the fastest agent
+STEPS = 10**11  # of a run: an hour of the fastest agent, days of others
 TRIALS = 10**6  # of a study: the files of one folder
 REWARD = 1e70  # for agents that count: fourth powers of rewards must not overflow
 NESTING = 20  # brackets within brackets in a spec string
@@ -23,7 +23,7 @@ def check_steps(episodes: int, horizon: int) -> None:
         >>> check_steps(10**9, 10**5)
         Traceback (most recent call last):
         ...
-        ValueError: 1,000,000,000 episodes of 100,000 steps: 10,000,000,000,000 steps are the limit
+        ValueError: 1,000,000,000 episodes of 100,000 steps: 100,000,000,000 steps are the limit
     """
     if episodes * horizon > STEPS:
         raise ValueError(

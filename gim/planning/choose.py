@@ -56,6 +56,8 @@ def plan(
         >>> gim.plan(mdp).policy.shape, gim.plan(mdp, discount=0.95).policy
         ((20, 6), array([1, 1, 1, 1, 1, 1]))
     """
+    if not all(hasattr(mdp, name) for name in ("S", "A", "transitions", "rewards")):
+        raise ValueError(f"a {type(mdp).__name__} cannot be planned: give a TabularMDP or a model")
     if method not in METHODS:
         close = difflib.get_close_matches(str(method), METHODS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(METHODS)}"
