@@ -13,6 +13,7 @@ SEED = INT
 STEPS = 10**11  # of a run: an hour of the fastest agent, days of others
 TRIALS = 10**6  # of a study: the files of one folder
 REWARD = 1e70  # for agents that count: fourth powers of rewards must not overflow
+LARGE = 2**28  # bytes of an array from which on the machine is asked for its memory
 NESTING = 20  # brackets within brackets in a spec string
 
 
@@ -67,6 +68,19 @@ def check_trials(number: int) -> None:
     """Refuse a study of more trials than a folder can keep."""
     if number > TRIALS:
         raise ValueError(f"{number:,} trials: {TRIALS:,} are the limit of one study")
+
+
+def check_memory(what: str, size: int) -> None:
+    """Refuse an array of so many bytes if the machine has no room for it.
+
+    Example:
+        >>> check_memory("2,147,483,648 steps of 2,000 states", 2**31 * 2000 * 8)
+        Traceback (most recent call last):
+        ...
+        ValueError: 2,147,483,648 steps of 2,000 states need 32,000 GiB, more than there is
+    """
+    if size > LARGE and (available := available_memory()) is not None and size > available:
+        raise ValueError(f"{what} need {size / 2**30:,.0f} GiB, more than there is")
 
 
 def too_large(problem: BaseException) -> str:

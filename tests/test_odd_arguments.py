@@ -50,6 +50,8 @@ WORLDS = [
     (lambda: gim.make(3), "3 is no task: give a name"),
     (lambda: gim.plan(None), "a NoneType cannot be planned: give a TabularMDP"),
     (lambda: gim.run("random", world(), 1, horizon=10**12), "100,000,000,000 steps are the limit"),
+    (lambda: world().plan(horizon=10**12), "1,000,000,000,000 steps of 3 states need 22,352 GiB"),
+    (lambda: world(horizon=10**12).value([0, 0, 0]), "1,000,000,000,000 steps of 3 states need"),
     (lambda: world().plan(discount="x"), "discount = 'x': give a number"),
     (lambda: world().plan(discount=0.9, tolerance="x"), "tolerance = 'x': give a number"),
     (lambda: steps(lambda s, a: 5), r"step\(0, 0\) = 5: give \(probability, next state"),

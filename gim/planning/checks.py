@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.arguments import number, whole
+from gim.limits import check_memory
 from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8
@@ -17,6 +18,12 @@ NEAREST = 1e-12  # that a discount may come to 1: the relative error is about 1e
 def checked_horizon(horizon: int) -> int:
     """A horizon is a whole number of steps, at least 1."""
     return whole("horizon", horizon, low=1)
+
+
+def check_room(H: int, S: int, A: int = 1) -> None:
+    """A number for each of H steps and each state, or each pair, must fit into memory."""
+    pairs = f" and {A:,} actions" if A > 1 else ""
+    check_memory(f"{H:,} steps of {S:,} states{pairs}", 8 * H * S * A)
 
 
 def checked_max_iter(max_iter: int) -> int:
