@@ -73,12 +73,12 @@ def dense_tables(rng: Rng) -> None:
 def sparse_tables(rng: Rng) -> None:
     """`TabularMDP` of CSR, CSC and COO with any indices."""
     S, A = int(rng.integers(1, 5)), int(rng.integers(1, 3))
-    made = sparse.randomarray(
+    made = sparse.random_array(
         (S * A, S), density=0.5, rng=rng, format=str(rng.choice(["csr", "csc", "coo"]))
     )
     made.data[:] = 1.0
     if rng.random() < 0.5:  # one certain successor each
-        made = sparse.csrarray(np.eye(S)[rng.integers(S, size=S * A)]).asformat(made.format)
+        made = sparse.csr_array(np.eye(S)[rng.integers(S, size=S * A)]).asformat(made.format)
     parts = ["data", "indices", "indptr"] if made.format != "coo" else ["data"]
     for _ in range(int(rng.integers(3))):
         part = getattr(made, str(rng.choice(parts)))
