@@ -9,7 +9,6 @@ tests.
 from __future__ import annotations
 
 import json
-import signal
 import tempfile
 import time
 import warnings
@@ -37,7 +36,7 @@ from gim.variables import Variables
 from tools.robustness import given, run_files, words
 from tools.robustness.inputs import ODD, Refused, Rng, array, refusing
 
-SECONDS = 20  # that one input may take
+SECONDS = 20  # of the processor that one input may take
 
 
 def dense_tables(rng: Rng) -> None:
@@ -293,14 +292,5 @@ def row(name: str, entry: Callable[[Rng], None], number: int, seed: int = 0) -> 
 
 def one(entry: Callable[[Rng], None], seed: int) -> None:
     """One input; raises `Refused`, or whatever is a find."""
-
-    def alarm(*_: Any) -> None:
-        raise words.TooLong(f"{SECONDS} s were not enough")
-
-    before = signal.signal(signal.SIGALRM, alarm)
-    signal.alarm(SECONDS)
-    try:
+    with words.limited(SECONDS, f"seed {seed}"):
         entry(np.random.default_rng(seed))
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
