@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence, Set
+from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import islice
 from typing import Any
@@ -164,7 +164,7 @@ def labels_of(name: str, given: Sequence[Any] | None, n: int) -> tuple[Hashable,
     """Labels, n of them, that differ from each other, as things and as text."""
     if given is None:
         return None
-    if isinstance(given, Set):
+    if isinstance(given, (set, frozenset)):
         raise ValueError(f"{name} are a set, which has no order: give a list")
     labels = tuple(label_of(label) for label in several(name, given, f"{n} labels"))
     if len(labels) != n:

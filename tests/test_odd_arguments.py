@@ -138,6 +138,7 @@ def test_a_function_of_rewards_returns_a_number(paid):
 def test_what_counts_as_a_number_or_a_list():
     assert learn(rewards=lambda s, a, t: t == "low").value.estimate == 2.0  # truth values pay 1
     assert steps(states=(n for n in (0, 1))).S == 2
+    assert world(state_labels=dict.fromkeys("abc").keys()).state_labels == ("a", "b", "c")
     assert number("x", np.array(2)) == 2.0
     assert several("x", "ab", "a list") == ["a", "b"]
     with pytest.raises(ValueError, match="x = True: give a number"):
@@ -146,7 +147,7 @@ def test_what_counts_as_a_number_or_a_list():
 
 def test_columns_of_a_log_may_be_what_gives_its_values_one_by_one():
     pa = pytest.importorskip("pyarrow")
-    for column in (range(2), (n for n in (0, 1)), pa.array([0, 1])):
+    for column in (range(2), (n for n in (0, 1)), pa.array([0, 1]), {0: 0, 1: 1}.keys()):
         assert table(s=column).states == (0, 1)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import importlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -161,7 +161,7 @@ def _one_column(name: str, values: Any) -> Any:
     """A column that a user has given: its values one by one, in an order."""
     if hasattr(values, "to_pylist"):  # of pyarrow
         values = values.to_pylist()
-    if isinstance(values, Iterable) and not isinstance(values, (Set, Mapping)):
+    if isinstance(values, Iterable) and not isinstance(values, (set, frozenset, Mapping)):
         listed = values if hasattr(values, "dtype") else list(values)
         if not np.ma.is_masked(values) and (column := _column(listed)).ndim == 1:
             return column

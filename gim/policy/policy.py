@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence, Set
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -248,7 +248,9 @@ def _names(kind: str, given: Names | Sequence[Any] | int | None, least: int) -> 
         return Names(kind, least)
     if isinstance(given, (int, np.integer)):
         return Names(kind, whole(f"{kind}s", given, 1, MOST_ACTIONS))
-    labels = given if isinstance(given, Set) else several(f"{kind}s", given, "their labels")
+    labels = (
+        given if isinstance(given, (set, frozenset)) else several(f"{kind}s", given, "their labels")
+    )
     return Names(kind, len(labels), labels)
 
 
