@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -41,6 +42,45 @@ def as_whole(value: Any) -> int | None:
         return operator.index(value)
     except TypeError:
         return None
+
+
+def number(name: str, value: Any) -> float:
+    """A real number as Python's own float; NaN and infinite ones are for others to judge.
+
+    Example:
+        >>> number("discount", np.float32(0.5))
+        0.5
+        >>> number("discount", "0.5")
+        Traceback (most recent call last):
+        ...
+        ValueError: discount = '0.5': give a number
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (Real, np.floating)) and not isinstance(value, (bool, np.bool_)):
+        try:
+            return float(value)
+        except OverflowError:
+            raise ValueError(f"{name} has more digits than a number can hold") from None
+    raise ValueError(f"{name} = {value!r}: give a number")
+
+
+def several(name: str, given: Any, what: str) -> list[Any]:
+    """What a list holds, or anything else that gives its things one by one.
+
+    Example:
+        >>> several("states", (n for n in "ab"), "a list of states")
+        ['a', 'b']
+        >>> several("states", 3, "a list of states")
+        Traceback (most recent call last):
+        ...
+        ValueError: states = 3: give a list of states
+    """
+    try:
+        things = iter(given)
+    except TypeError:
+        raise ValueError(f"{name} = {given!r}: give {what}") from None
+    return list(things)
 
 
 def _limits(low: int | None, high: int | None) -> str:

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.arguments import several
+
 Ints = NDArray[np.int64]
 Levels = Sequence[Any]  # a range, or a tuple of distinct values
 
@@ -39,11 +41,15 @@ def columns_of(given: Any) -> tuple[list[str] | None, list[Any]]:
     A mapping of names to columns, an array [n, k] or [n], or a sequence of rows: single values,
     tuples, named tuples or dataclasses, nested or not.
     """
+    if np.ma.is_masked(given):
+        raise ValueError("a value of the variables is masked: fill it in")
     if hasattr(given, "keys"):
+        if not len(given):
+            raise ValueError("variables need at least one column")
         return [str(name) for name in given], [given[name] for name in given]
     if isinstance(given, np.ndarray):
         return _of_array(given)
-    rows = list(given)
+    rows = several("variables", given, "a mapping, an array [n, k] or a list of rows")
     if not rows:
         raise ValueError("variables need at least one row")
     first = rows[0]
@@ -151,6 +157,8 @@ def encoded(name: str, values: Any, ordinal: bool | None) -> Column:
         if not ordinal or values.ordinal:
             return values if ordinal is None else values._replace(ordinal=ordinal)
         values = [values.levels[code] for code in values.codes]
+    if not hasattr(values, "__len__"):
+        raise ValueError(f"variable {name!r} is {values!r}: give its values, [n]")
     array = _plain(values)
     if array.ndim != 1 or array.size == 0:
         raise ValueError(f"variable {name!r} has shape {array.shape}: give its values, [n]")
@@ -171,7 +179,10 @@ def encoded(name: str, values: Any, ordinal: bool | None) -> Column:
     if numbers:
         found, codes = np.unique(array, return_inverse=True)
         return Column(codes.astype(np.int64), levels_of(found.tolist()), ordinal=False)
-    met = list(dict.fromkeys(array))
+    try:
+        met = list(dict.fromkeys(array))
+    except TypeError as problem:  # such as a dict
+        raise ValueError(f"variable {name!r} has a value that is none: {problem}") from None
     with suppress(TypeError):  # values of several kinds stay as they came
         met.sort()
     number = {value: code for code, value in enumerate(met)}

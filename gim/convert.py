@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
+from contextlib import nullcontext
 from itertools import product
 from typing import Any
 
@@ -11,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.arguments import number as real
+from gim.arguments import several, whole
 from gim.gymnasium_table import (
     NoTable,
     actions_of_env,
@@ -21,13 +24,16 @@ from gim.gymnasium_table import (
     read_table,
     variables_of_env,
 )
+from gim.limits import bounded_memory, too_large
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean
 
 __all__ = ["NoTable", "from_gymnasium", "from_outcomes", "from_step"]
 
 DENSE_BYTES = 2**20  # up to here a dense table is always kept: small ones plan faster so
+LARGE = 2**24  # pairs from which on memory is looked at beforehand
 
+FOLLOWS = "(probability, next state, reward) each"
 Outcome = tuple[Any, Any, Any, float, float]  # s, a, s', p, r
 Step = Callable[[Any, Any], Iterable[tuple[float, Any, float]] | None]
 
@@ -58,10 +64,20 @@ def from_outcomes(
         <Variables of 2: x0 0..0, x1 0..1>
     """
     if not isinstance(outcomes, np.ndarray):
-        outcomes, options = _unlabelled(list(outcomes), options)
+        rows = several("outcomes", outcomes, "a list of (s, a, s', p, r)")
+        outcomes, options = _unlabelled(rows, options)
     s, a, t, p, r = _columns(outcomes)
-    S = _count("S", "state", S, np.append(s, t))
-    A = _count("A", "action", A, a)
+    S, A = _count("S", "state", S, np.append(s, t)), _count("A", "action", A, a)
+    with bounded_memory() if S * A > LARGE else nullcontext():
+        try:
+            return _table(S, A, (s, a, t, p, r), options)
+        except MemoryError as problem:
+            raise ValueError(f"{S} states and {A} actions: {too_large(problem)}") from None
+
+
+def _table(S: int, A: int, columns: tuple[NDArray[Any], ...], options: Any) -> TabularMDP:
+    """Build it from columns of numbers, in the smaller form."""
+    s, a, t, p, r = columns
     available = np.zeros((S, A), bool)
     available[s, a] = True
     some = p > 0
@@ -108,17 +124,21 @@ def from_step(
     """
     number = _numbered("state", states)
     moves = _numbered("action", actions)
-    ends = {state: _find("terminal state", state, number) for state in terminal}
+    ends = {
+        state: _find("terminal state", state, number)
+        for state in several("terminal", terminal, "a list of states")
+    }
+    if not callable(step):
+        raise ValueError(f"step = {step!r}: give a function of a state and an action")
     outcomes = []
     for state, action in product((s for s in number if s not in ends), moves):
         where = f"step({state!r}, {action!r})"
-        for outcome in step(state, action) or ():
+        follow = step(state, action)
+        for outcome in several(where, () if follow is None else follow, FOLLOWS):
             try:
                 p, follows, r = outcome
             except (TypeError, ValueError):
-                raise ValueError(
-                    f"{where} gave {outcome!r}: give (probability, next state, reward) each"
-                ) from None
+                raise ValueError(f"{where} gave {outcome!r}: give {FOLLOWS}") from None
             t = _find(f"next state of {where}", follows, number)
             outcomes.append((number[state], moves[action], t, p, r))
     options = {"state_labels": list(number), "action_labels": list(moves)} | options
@@ -208,16 +228,16 @@ def _unlabelled(rows: list[Any], options: dict[str, Any]) -> tuple[list[Any], di
     if any(not isinstance(row, (tuple, list)) or len(row) != 5 for row in rows):
         return rows, options  # for `_columns` to complain
     if isinstance(first[0], (tuple, str)):
-        met = dict.fromkeys([row[0] for row in rows] + [row[2] for row in rows])
-        number = _numbered("state", met)
+        number = _numbered("state", [row[0] for row in rows] + [row[2] for row in rows], True)
         rows = [(number[row[0]], row[1], number[row[2]], *row[3:]) for row in rows]
         start = options.get("start")
         if not isinstance(start, (list, np.ndarray)):
             start = _first(start, number)
-        ends = [_find("terminal state", state, number) for state in options.get("terminal", ())]
+        ends = several("terminal", options.get("terminal", ()), "a list of states")
+        ends = [_find("terminal state", state, number) for state in ends]
         options = {"state_labels": list(number)} | options | {"start": start, "terminal": ends}
     if isinstance(first[1], (tuple, str)):
-        number = _numbered("action", dict.fromkeys(row[1] for row in rows))
+        number = _numbered("action", [row[1] for row in rows], True)
         rows = [(row[0], number[row[1]], *row[2:]) for row in rows]
         options = {"action_labels": list(number)} | options
     return rows, options
@@ -268,23 +288,28 @@ def _count(name: str, what: str, given: int | None, met: NDArray[Any]) -> int:
     n = int(met.max()) + 1
     if given is None:
         return n
-    if given < n:
+    if whole(name, given) < n:
         raise ValueError(f"{what} {n - 1} is out of range: {name} = {given}")
     return int(given)
 
 
-def _numbered(what: str, things: Collection[Hashable]) -> dict[Any, int]:
-    number = {thing: k for k, thing in enumerate(things)}
-    if not number:
+def _numbered(what: str, given: Iterable[Hashable], often: bool = False) -> dict[Any, int]:
+    """Things and their numbers; each may stand there once, or as often as it likes."""
+    things = several(f"{what}s", given, "a list of them")
+    try:
+        met = dict.fromkeys(things)
+    except TypeError as problem:
+        raise ValueError(f"a {what} is no number, text or tuple: {problem}") from None
+    if not met:
         raise ValueError(f"give at least one {what}")
-    if len(number) < len(things):
-        twice = next(thing for k, thing in enumerate(things) if number[thing] != k)
+    if len(met) < len(things) and not often:
+        twice = next(thing for k, thing in enumerate(things) if things.index(thing) != k)
         raise ValueError(f"{what} {twice!r} stands twice")
-    return number
+    return {thing: k for k, thing in enumerate(met)}
 
 
 def _find(what: str, thing: Any, number: Mapping[Any, int]) -> int:
-    if thing not in number:
+    if not isinstance(thing, Hashable) or thing not in number:
         hint = did_you_mean(str(thing), map(str, number)) if len(number) < 20 else ""
         raise ValueError(f"{what} {thing!r} is not one of the states given{hint}")
     return number[thing]
@@ -297,5 +322,5 @@ def _first(start: Any, number: Mapping[Any, int]) -> Any:
         return _find("start", start, number)
     share = np.zeros(len(number))
     for state, p in start.items():
-        share[_find("start", state, number)] += p
+        share[_find("start", state, number)] += real(f"start[{state!r}]", p)
     return share

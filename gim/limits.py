@@ -11,9 +11,10 @@ from pathlib import Path
 
 INT = 2**63 - 1  # the largest whole number that a table, a file or compiled code holds
 SEED = INT
-STEPS = 10**13  # of a run: four days of the fastest agent
+STEPS = 10**11  # of a run: an hour of the fastest agent, days of others
 TRIALS = 10**6  # of a study: the files of one folder
 REWARD = 1e70  # for agents that count: fourth powers of rewards must not overflow
+LARGE = 2**28  # bytes of an array from which on the machine is asked for its memory
 NESTING = 20  # brackets within brackets in a spec string
 
 
@@ -24,7 +25,7 @@ def check_steps(episodes: int, horizon: int) -> None:
         >>> check_steps(10**9, 10**5)
         Traceback (most recent call last):
         ...
-        ValueError: 1,000,000,000 episodes of 100,000 steps: 10,000,000,000,000 steps are the limit
+        ValueError: 1,000,000,000 episodes of 100,000 steps: 100,000,000,000 steps are the limit
     """
     if episodes * horizon > STEPS:
         raise ValueError(
@@ -68,6 +69,19 @@ def check_trials(number: int) -> None:
     """Refuse a study of more trials than a folder can keep."""
     if number > TRIALS:
         raise ValueError(f"{number:,} trials: {TRIALS:,} are the limit of one study")
+
+
+def check_memory(what: str, size: int) -> None:
+    """Refuse an array of so many bytes if the machine has no room for it.
+
+    Example:
+        >>> check_memory("2,147,483,648 steps of 2,000 states", 2**31 * 2000 * 8)
+        Traceback (most recent call last):
+        ...
+        ValueError: 2,147,483,648 steps of 2,000 states need 32,000 GiB, more than there is
+    """
+    if size > LARGE and (available := available_memory()) is not None and size > available:
+        raise ValueError(f"{what} need {size / 2**30:,.0f} GiB, more than there is")
 
 
 def too_large(problem: BaseException) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from gim import files, html, planning, tables, validation
-from gim.arguments import whole
+from gim.arguments import number, whole
 from gim.limits import INT
 from gim.names import labels_of, plain
 from gim.sampling import AliasTables, make_world
@@ -98,6 +98,8 @@ class TabularMDP:
         self.variables = variables_of("state", variables, state_labels, S)
         self.action_variables = variables_of("action", action_variables, action_labels, A)
         self.name = name
+        if not isinstance(info, (Mapping, type(None))):
+            raise ValueError(f"info is a {type(info).__name__}: give a mapping of names to facts")
         self.info = dict(info or {})
 
     def _expected(self, r: Floats | None) -> Floats:
@@ -290,9 +292,11 @@ class TabularMDP:
 
 
 def _discount(given: float | None) -> float | None:
-    if given is not None and not 0 <= given <= 1:
+    if given is None:
+        return None
+    if not 0 <= (discount := number("discount", given)) <= 1:
         raise ValueError(f"discount = {given!r}: must be from 0 to 1")
-    return None if given is None else float(given)
+    return discount
 
 
 def _label(labels: Sequence[Any] | None, variables: Variables | None, i: int) -> str:

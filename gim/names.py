@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.arguments import as_whole
+from gim.arguments import as_whole, several
 
 AMBIGUOUS = -1  # in place of a number: several have this tuple of variables
 SHOWN = 5  # names that a message gives as examples
@@ -72,8 +72,8 @@ class Names:
             found[values] = AMBIGUOUS if values in found else k
         return found | {label: k for k, label in enumerate(self.labels or ())}
 
-    def find(self, thing: Any) -> int:
-        """The number of what goes by this name."""
+    def find(self, thing: Any, of: str = "this policy") -> int:
+        """The number of what goes by this name; `of` what it is, for the message."""
         try:
             k = self._numbers.get(thing)
         except TypeError:  # an array, a list, a mapping
@@ -85,7 +85,7 @@ class Names:
         if k is None and self.labels is None and (k := as_whole(thing)) is not None:
             k = k if 0 <= k < self.n else None
         if k is None:
-            raise ValueError(f"{thing!r} is no {self.kind} of this policy: {self._hint(thing)}")
+            raise ValueError(f"{thing!r} is no {self.kind} of {of}: {self._hint(thing)}")
         if k == AMBIGUOUS:
             raise ValueError(f"{thing!r} stands for several {self.kind}s: use policy.index")
         return k
@@ -164,7 +164,9 @@ def labels_of(name: str, given: Sequence[Any] | None, n: int) -> tuple[Hashable,
     """Labels, n of them, that differ from each other, as things and as text."""
     if given is None:
         return None
-    labels = tuple(label_of(label) for label in given)
+    if isinstance(given, (set, frozenset)):
+        raise ValueError(f"{name} are a set, which has no order: give a list")
+    labels = tuple(label_of(label) for label in several(name, given, f"{n} labels"))
     if len(labels) != n:
         raise ValueError(f"{name} has {len(labels)} labels for {n}")
     for kept in (labels, tuple(map(str, labels))):

@@ -22,6 +22,8 @@ def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ..
     if prior is None:
         return ()
     given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
+    if given and type(agent).belief is Agent.belief:
+        raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
     models = [_model(each) for each in given]
     judged = bool(getattr(getattr(agent, "infer", None), "reuses", False))
     for model in models:
@@ -38,6 +40,8 @@ def _model(given: Any) -> LearnedModel:
     if isinstance(given, (str, Path)):
         given = load(given)
     if isinstance(given, Run):
+        if given.model is None:
+            raise ValueError(f"prior= is a run of {given.agent}, which has learned no model")
         given = given.model
     if not isinstance(given, LearnedModel):
         kind = type(given).__name__

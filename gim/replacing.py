@@ -51,7 +51,7 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
     temporary = path.with_name(f".{path.name[:100]}.{secrets.token_hex(8)}.tmp")
     try:
         with temporary.open("xb") as file:
-            _hold(file)
+            hold(file)
             yield file
             file.flush()
             with suppress(FileNotFoundError):
@@ -74,8 +74,8 @@ def _behind(path: Path) -> Path:
         raise ValueError(f"{path} is a link that leads to itself: give another name") from None
 
 
-def _hold(file: IO[bytes]) -> bool:
-    """Lock a passing file, as long as this process lives; whether it was free."""
+def hold(file: IO[bytes]) -> bool:
+    """Lock a file as long as it is open and this process lives; whether it was free."""
     if fcntl is None:
         return False
     try:
@@ -97,5 +97,5 @@ def _sweep(folder: Path) -> None:
             old = time.time() - left.stat().st_mtime > YOUNG
             if old and PASSING.fullmatch(left.name) and left.is_file() and not left.is_symlink():
                 with left.open("rb") as file:
-                    if _hold(file):
+                    if hold(file):
                         left.unlink()

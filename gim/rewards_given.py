@@ -11,6 +11,7 @@ from gim.agent import Agent, Task
 from gim.deploy import Built, names_of
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards, by_function, by_pair, by_triple, checked
+from gim.tables import own_numbers
 
 
 def rewards_given(
@@ -51,8 +52,8 @@ def _table(given: Any, S: int, A: int) -> KnownRewards:
     """A table of the user's own."""
     wanted = f"give an array [{S}, {A}] or [{S}, {A}, {S}]"
     try:
-        table = np.asarray(given, np.float64)
-    except (TypeError, ValueError):
+        table = own_numbers("rewards=", given)
+    except ValueError:
         raise ValueError(f"rewards= are not numbers: {wanted}, or a function") from None
     if table.shape not in ((S, A), (S, A, S)):
         raise ValueError(f"rewards= have the shape {table.shape}: {wanted}")

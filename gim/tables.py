@@ -28,6 +28,8 @@ def own_numbers(name: str, given: Any, axes: str = "SAS") -> Floats:
         array = np.asarray(given)
         if np.iscomplexobj(array):
             raise TypeError("complex numbers have no order")
+        if np.ma.is_masked(given):
+            raise TypeError("an entry is masked")
         if axes == "ASS" and array.ndim == 3:
             array = array.transpose(1, 0, 2)
         if array.dtype == np.float64 and array.flags.c_contiguous and _frozen(array):

@@ -1,5 +1,6 @@
 """Agents from outside whose functions do not fit the loop: one line that names what is wrong."""
 
+import os
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,10 @@ from gim.jit import hot
 from gim.run import prepare
 
 NAME = "unfit_for_a_test"
+compiled = pytest.mark.skipif(
+    os.environ.get("NUMBA_DISABLE_JIT", "0") != "0",
+    reason="what functions return is known to the compiler alone",
+)
 
 
 class Memory(NamedTuple):
@@ -94,25 +99,29 @@ def make():
     agents._made.pop(NAME, None)
 
 
-WRONG = [
+FORMS = [
+    ({"act": act_without_step}, r"^Unfit.act takes \(memory, s, rng\), .*act\(memory, s, h, rng\)"),
+    ({"learn": learn_of_a_step}, r"^Unfit.learn takes \(memory, s, a, r, t\), .* t, end, rng\)"),
+    ({"memory": lambda task: {"n": 1}}, r"^Unfit.start returned a dict: .* NamedTuple of arrays"),
+    ({"memory": lambda task: Memory(3)}, r"^Unfit.start: memory field n is a int: .* arrays only"),
+]
+TYPES = [
     ({"act": act_float}, r"^Unfit.act returns float64: it must return the number of an action"),
     ({"act": act_nothing}, r"^Unfit.act returns nothing: it must return the number"),
     ({"act": act_now_and_then}, r"^Unfit.act returns int64, and sometimes nothing: it must"),
-    ({"act": act_without_step}, r"^Unfit.act takes \(memory, s, rng\), .*act\(memory, s, h, rng\)"),
     ({"act": act_of_another_memory}, r"^Unfit.act cannot be compiled: Unknown attribute 'best'.*"),
     ({"act": act_with_room}, r"^Unfit.act cannot be compiled: .* zeros\(.*, line \d+\)$"),
     ({"act": act_with_a_list}, r"^Unfit.act cannot be compiled: it makes an array, .* in start"),
     ({"learn": learn_float}, r"^Unfit.learn returns float64: it must return GO_ON, or THINK"),
     ({"learn": learn_nothing}, r"^Unfit.learn returns nothing: it must return GO_ON"),
     ({"learn": learn_now_and_then}, r"^Unfit.learn returns int64, and sometimes nothing"),
-    ({"learn": learn_of_a_step}, r"^Unfit.learn takes \(memory, s, a, r, t\), .* t, end, rng\)"),
     ({"by": lambda f: f}, r"^Unfit.act is not compiled: write @hot .* def act\(memory, s, h, rng"),
-    ({"memory": lambda task: {"n": 1}}, r"^Unfit.start returned a dict: .* NamedTuple of arrays"),
-    ({"memory": lambda task: Memory(3)}, r"^Unfit.start: memory field n is a int: .* arrays only"),
 ]
 
 
-@pytest.mark.parametrize(("given", "said"), WRONG)
+@pytest.mark.parametrize(
+    ("given", "said"), FORMS + [pytest.param(*each, marks=compiled) for each in TYPES]
+)
 def test_what_does_not_fit_is_named(make, given, said):
     agent = make(**given)
     for world in (gim.make("riverswim"), gim.make("riverswim").to_gymnasium()):
@@ -121,6 +130,7 @@ def test_what_does_not_fit_is_named(make, given, said):
         assert "\n" not in str(caught.value)
 
 
+@compiled
 def test_on_the_command_line_too(make, capsys):
     make(act=act_float)
     assert main(["train", "riverswim", "--agent", NAME, "--episodes", "2"]) == 2
@@ -129,6 +139,7 @@ def test_on_the_command_line_too(make, capsys):
     assert "Traceback" not in err
 
 
+@compiled
 def test_what_fits_is_compiled_once(make, monkeypatch):
     def no_cache(f):
         raise OSError

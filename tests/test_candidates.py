@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy import linalg, sparse
@@ -366,6 +368,18 @@ def test_candidates_stand_any_size_and_any_counts(size):
         for name, each in found.items():
             sums = predicted(each, data).sum(axis=2)
             assert np.allclose(sums[sums > 0], 1), name
+
+
+@pytest.mark.parametrize("A", [1, 4, 8])
+def test_a_single_state_is_predicted_without_a_warning(A):
+    """It has no noise at all, by which residuals are divided."""
+    n = np.arange(A)[None, ::-1] * 3.0
+    data = Data(n[:, :, None], n, n >= 0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, each in of_size(1, A).items():
+            q = predicted(each, data)
+            assert np.allclose(q[q > 0], 1), name
 
 
 def test_unavailable_pairs_are_not_predicted_and_do_not_count():

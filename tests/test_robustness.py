@@ -88,6 +88,11 @@ def test_whole_runs_of_a_few_agents_on_worlds_of_every_kind(tmp_path):
     )
 
 
+@pytest.mark.parametrize(("agent", "seed"), [("analogist", 30064)])  # of what failed once
+def test_runs_that_failed_once(agent, seed):
+    assert not whole_runs.one(agent, seed).why
+
+
 def test_whole_runs_go_on_where_they_were_stopped(tmp_path, monkeypatch):
     ledger = tmp_path / "runs.csv"
     first = list(whole_runs.all_runs({"random": 3}, 0, ledger))

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -21,12 +22,14 @@ from gim.agents.random import Random
 from gim.experiments import Results, Trial, execute, run_trial
 from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.processes import Pool
+from gim.experiments.engines.ray import HELD, PREFIX, sweep
 from gim.experiments.engines.threads import _switches, one_thread
 from gim.experiments.execute import Stopped, Tally, grid
 from gim.experiments.measures import curves, points
 from gim.experiments.result import MACHINE, Result
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import instance, parameter, task_spec, world_spec
+from gim.replacing import hold
 from gim.run import prepare
 from tests.faults import WORKER, children, listening, ray_or_skip
 
@@ -310,6 +313,23 @@ def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
         assert addresses
         assert addresses <= LOOPBACK
         assert b"RAY_USAGE_STATS_ENABLED=0" in environment
+
+
+def test_folders_of_ray_are_removed_once_nobody_holds_them(tmp_path):
+    long_ago = time.time() - 1000
+    for name in ("left", "in-use", "young", "without"):
+        folder = tmp_path / f"{PREFIX}{name}"
+        (folder / "ray").mkdir(parents=True)
+        if name != "without":
+            (folder / HELD).touch()
+        if name != "young":
+            os.utime(folder, (long_ago, long_ago))
+    (tmp_path / f"{PREFIX}link").symlink_to(tmp_path / f"{PREFIX}left")
+    with (tmp_path / f"{PREFIX}in-use" / HELD).open("rb") as file:
+        assert hold(file)
+        sweep(tmp_path)
+    names = {path.name.removeprefix(PREFIX) for path in tmp_path.iterdir()}
+    assert names == {"in-use", "young", "without", "link"}
 
 
 @pytest.mark.processes

@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
-from gim.params import checked, describe
+from gim.params import brief, checked, describe
 from gim.registry import Registry, write
 
 F = TypeVar("F", bound=Callable[..., TabularMDP])
@@ -45,6 +45,8 @@ def make(spec: str, **params: Any) -> TabularMDP:
         >>> gim.make("riverswim", length=10)
         <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
     """
+    if not isinstance(spec, str):
+        raise ValueError(f'{brief(spec)} is no task: give a name such as "riverswim"')
     return tasks.make(spec, **params)
 
 

@@ -9,15 +9,18 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import Mind, Task
-from gim.inference.base import inferences
+from gim.inference.base import Inference, inferences
 from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
 from gim.inference.prior import Prior, no_prior
 from gim.logs.experience import within_experience
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
+from gim.logs.table import LARGEST
+from gim.model.known_rewards import returned
 from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
 from gim.params import brief
+from gim.tables import own_numbers
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
 MOST_INFERRED = 1 << 29  # states times pairs seen; a quarter of that is predicted at a time
@@ -43,7 +46,7 @@ class Inferred(NamedTuple):
 def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
     """The belief that a log leads to, with the inference run once."""
     infer, notes = inferences.make(infer), []
-    if infer is not None and not callable(infer):
+    if not isinstance(infer, (Inference, type(None))):
         raise ValueError(f'infer = {brief(infer)}: give a name such as "analogy", or None')
     if infer is not None and log.S * np.count_nonzero(log.counts.n) > MOST_INFERRED:
         infer, notes = None, [f"nothing is inferred: {log.S:,} states are too many for that"]
@@ -135,9 +138,13 @@ def rewards_of(given: Any, log: Log, P: sparse.csr_array) -> Floats:
     if callable(given):
         names, acts = log.states, log.actions
         each = zip((pair // A).tolist(), (pair % A).tolist(), P.indices.tolist(), strict=True)
-        paid = np.array([float(given(names[s], acts[a], names[t])) for s, a, t in each])
+        paid = np.array([returned(given(names[s], acts[a], names[t])) for s, a, t in each])
     else:
-        table = np.asarray(given, np.float64)
+        try:
+            table = own_numbers("rewards=", given)
+        except ValueError:
+            text = 'rewards= are not numbers: give "learn", a table or a function'
+            raise ValueError(text) from None
         if table.shape not in ((S, A), (S, A, S)):
             raise ValueError(
                 f"rewards have shape {table.shape}: give [{S}, {A}] or [{S}, {A}, {S}], in the "
@@ -146,6 +153,8 @@ def rewards_of(given: Any, log: Log, P: sparse.csr_array) -> Floats:
         paid = table.ravel()[pair] if table.ndim == 2 else table.reshape(S * A, S)[pair, P.indices]
     if not np.isfinite(paid).all():
         raise ValueError("the rewards given are not finite everywhere")
+    if np.abs(paid).max(initial=0.0) > LARGEST:
+        raise ValueError(f"the rewards given go beyond {LARGEST:g}: rescale them")
     return np.asarray(np.bincount(pair, P.data * paid, S * A), np.float64).reshape(S, A)
 
 

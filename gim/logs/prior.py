@@ -18,9 +18,11 @@ from gim.names import Names
 
 def read_in(given: Any, task: Task, states: Names, actions: Names) -> Any:
     """What a run is given to start from, with logs as models; the rest is left as it is."""
-    if isinstance(given, (list, tuple)):
-        return [read_in(each, task, states, actions) for each in given]
-    return model_in(given, task, states, actions) if isinstance(given, Log) else given
+
+    def read(each: Any) -> Any:
+        return model_in(each, task, states, actions) if isinstance(each, Log) else each
+
+    return [read(each) for each in given] if isinstance(given, (list, tuple)) else read(given)
 
 
 def model_in(log: Log, task: Task, states: Names, actions: Names) -> LearnedModel:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.arguments import several
 from gim.logs.faults import Faults
 from gim.logs.labels import Keys, Made
 from gim.logs.log import Log, Rows
@@ -70,6 +71,8 @@ def from_log(
         after = _names("next_state", next_state)
         if len(after) != len(names):
             raise ValueError(f"{len(names)} columns of state, but {len(after)} of next_state")
+    if not isinstance(bins, (Mapping, type(None))):
+        raise ValueError(f"bins = {bins!r}: give a mapping of columns to bins")
     bins = dict(bins or {})
     if unknown := set(bins) - {*names, *actions}:
         raise ValueError(f"bins: {min(unknown)!r} is no column of state or action")
@@ -79,7 +82,11 @@ def from_log(
     ]
     of_actions = [Part(name, None, bins.get(name)) for name in actions]
     more = {"reward": reward, "episode": episode, "step": step, "done": done}
-    table = Table(source, [*of_states, *of_actions], more | {"propensity": propensity})
+    more["propensity"] = propensity
+    for what, name in more.items():
+        if not isinstance(name, str) and (name is not None or what == "reward"):
+            raise ValueError(f"{what} = {name!r}: give the name of a column")
+    table = Table(source, [*of_states, *of_actions], more)
     faults = Faults(table.n, bool(strict))
     table.checked(faults)
     levels, here, there = zip(*(part.codes(faults) for part in of_states), strict=True)
@@ -119,9 +126,10 @@ def from_log(
 
 
 def _names(what: str, given: Any) -> list[str]:
-    names = [given] if isinstance(given, str) else list(given)
+    wanted = "the name of a column, or a list of names"
+    names = [given] if isinstance(given, str) else several(what, given, wanted)
     if not names or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"{what} = {given!r}: give the name of a column, or a list of names")
+        raise ValueError(f"{what} = {given!r}: give {wanted}")
     if len(set(names)) < len(names):
         raise ValueError(f"{what} = {given!r}: a column stands twice")
     return names
@@ -152,7 +160,8 @@ def _available(given: Any, states: Made, actions: Made) -> NDArray[np.bool_] | N
             raise ValueError(f'available = {given!r}: give "all", a mapping, a function or [S, A]')
         return np.ones((S, A), bool)
     if isinstance(given, Mapping):
-        may = [set(given.get(s, ())) for s in states.labels]
+        each = {s: given.get(s, ()) for s in states.labels}
+        may = [set(several(f"available[{s!r}]", its, "its actions")) for s, its in each.items()]
         return np.array([[a in each for a in actions.labels] for each in may])
     if callable(given):
         return np.array([[bool(given(s, a)) for a in actions.labels] for s in states.labels])

@@ -48,7 +48,7 @@ def batches_of(source: Any, wanted: Sequence[str]) -> Iterator[Batch]:
         return iter([{name: source[name].to_numpy() for name in wanted}])
     if isinstance(source, Mapping):
         check_columns(wanted, list(source))
-        columns = {name: _column(source[name]) for name in wanted}
+        columns = {name: _one_column(name, source[name]) for name in wanted}
         lengths = {name: len(column) for name, column in columns.items()}
         if len(set(lengths.values())) > 1:
             raise ValueError(f"the columns of the log differ in length: {lengths}")
@@ -155,6 +155,17 @@ def _of_tuple(row: Any, places: Sequence[int], i: int) -> list[Any]:
     if max(places) >= len(row):
         raise ValueError(f"row {i + 1} of the log has no 'done': give (s, a, r, s2, done)")
     return [row[place] for place in places]
+
+
+def _one_column(name: str, values: Any) -> Any:
+    """A column that a user has given: its values one by one, in an order."""
+    if hasattr(values, "to_pylist"):  # of pyarrow
+        values = values.to_pylist()
+    if isinstance(values, Iterable) and not isinstance(values, (set, frozenset, Mapping)):
+        listed = values if hasattr(values, "dtype") else list(values)
+        if not np.ma.is_masked(values) and (column := _column(listed)).ndim == 1:
+            return column
+    raise ValueError(f"column {name!r} is no list of values, one for each row")
 
 
 def _column(values: Any) -> Any:

@@ -14,6 +14,7 @@ from gim.logs.faults import Faults
 from gim.logs.sources import batches_of
 
 LARGEST = 1e100  # of a reward: squares must add up
+MOST_BINS = 10**6  # of a column: each is a label
 
 
 class Part:
@@ -131,11 +132,14 @@ class Table:
 def edges_of(column: str, given: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
     """The inner edges of bins: those given, or those of so many bins of one width."""
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if given < 2:
-            raise ValueError(f"bins of {column!r} = {given}: give 2 or more, or the edges")
+        if not 2 <= given <= MOST_BINS:
+            raise ValueError(f"bins of {column!r} = {given}: give 2 to {MOST_BINS}, or the edges")
         low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 1.0)
         return np.unique(np.linspace(low, high, given + 1)[1:-1])
-    edges = np.asarray(given, np.float64).ravel()
+    try:
+        edges = np.asarray(given, np.float64).ravel()
+    except (TypeError, ValueError):
+        edges = np.zeros(0)
     if not edges.size or not np.isfinite(edges).all() or (np.diff(edges) <= 0).any():
         raise ValueError(f"bins of {column!r} = {given!r}: give a number, or edges that rise")
     return edges

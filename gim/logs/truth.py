@@ -41,4 +41,5 @@ def found_in(log: Log, states: Names, actions: Names) -> tuple[Any, Any]:
 
 def _find(names: Names, label: Any) -> int:
     single = names.variables is not None and len(names.variables[0]) == 1
-    return names.find((label,) if single and not isinstance(label, tuple) else label)
+    one = single and not isinstance(label, tuple)
+    return names.find((label,) if one else label, "the world, but of the log")

@@ -7,6 +7,7 @@ reward of a pair is then what its next states pay, as far as they are known.
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ from scipy import sparse
 
 from gim.jit import entry
 from gim.memory import SAME, Limits, row_fault
+from gim.params import brief
 
 Floats = NDArray[np.float64]
 MOST_CALLS = 1 << 21  # triples for which a user's function is asked
@@ -100,13 +102,16 @@ def by_function(
     pattern = sparse.csr_array(pattern)
     pair = np.repeat(np.arange(S * A), np.diff(pattern.indptr))
     each = zip((pair // A).tolist(), (pair % A).tolist(), pattern.indices.tolist(), strict=True)
-    values = [paid(states[s], actions[a], states[t]) for s, a, t in each]
-    try:
-        data = np.array([float(value) for value in values])
-    except (TypeError, ValueError):
-        odd = next(value for value in values if not isinstance(value, (int, float, np.number)))
-        raise ValueError(f"rewards= returned {odd!r}: it must return a number") from None
+    data = np.array([returned(paid(states[s], actions[a], states[t])) for s, a, t in each])
     return by_triple(sparse.csr_array((data, pattern.indices, pattern.indptr), pattern.shape))
+
+
+def returned(value: Any) -> float:
+    """What a function of rewards has returned, as a number."""
+    if not isinstance(value, (str, bytes)) and np.ndim(value) == 0 and not np.iscomplexobj(value):
+        with suppress(TypeError, ValueError, OverflowError):
+            return float(value)
+    raise ValueError(f"rewards= returned {brief(value)}: it must return a number")
 
 
 def checked(known: KnownRewards, S: int, A: int) -> KnownRewards:

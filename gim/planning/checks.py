@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.arguments import whole
+from gim.arguments import number, whole
+from gim.limits import check_memory
 from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8
@@ -19,6 +20,12 @@ def checked_horizon(horizon: int) -> int:
     return whole("horizon", horizon, low=1)
 
 
+def check_room(H: int, S: int, A: int = 1) -> None:
+    """A number for each of H steps and each state, or each pair, must fit into memory."""
+    pairs = f" and {A:,} actions" if A > 1 else ""
+    check_memory(f"{H:,} steps of {S:,} states{pairs}", 8 * H * S * A)
+
+
 def checked_max_iter(max_iter: int) -> int:
     """A limit of iterations is a whole number, at least 1."""
     return whole("max_iter", max_iter, low=1)
@@ -26,7 +33,7 @@ def checked_max_iter(max_iter: int) -> int:
 
 def checked_discount(discount: float) -> float:
     """A discount is in [0, 1), and not so near 1 that nothing is left of values but rounding."""
-    if not 0 <= discount < 1:
+    if not 0 <= number("discount", discount) < 1:
         raise ValueError(
             f"discount {discount} is not in [0, 1): without discounting, give a horizon instead"
         )
@@ -40,14 +47,14 @@ def checked_discount(discount: float) -> float:
 
 def checked_weight(discount: float) -> float:
     """A discount over a horizon is in [0, 1]."""
-    if not 0 <= discount <= 1:
+    if not 0 <= number("discount", discount) <= 1:
         raise ValueError(f"discount {discount} is not in [0, 1]: over a horizon 1 means none")
     return float(discount)
 
 
 def checked_tolerance(tolerance: float) -> float:
     """A tolerance is positive."""
-    if not tolerance > 0:
+    if not number("tolerance", tolerance) > 0:
         raise ValueError(f"tolerance {tolerance} is not positive: try 1e-8")
     return float(tolerance)
 

@@ -6,7 +6,7 @@ import difflib
 
 from scipy import sparse
 
-from gim.planning.checks import checked_horizon, checked_max_iter
+from gim.planning.checks import check_room, checked_horizon, checked_max_iter
 from gim.planning.desk import MAX_ITER
 from gim.planning.discounted import (
     modified_policy_iteration,
@@ -56,6 +56,8 @@ def plan(
         >>> gim.plan(mdp).policy.shape, gim.plan(mdp, discount=0.95).policy
         ((20, 6), array([1, 1, 1, 1, 1, 1]))
     """
+    if not all(hasattr(mdp, name) for name in ("S", "A", "transitions", "rewards")):
+        raise ValueError(f"a {type(mdp).__name__} cannot be planned: give a TabularMDP or a model")
     if method not in METHODS:
         close = difflib.get_close_matches(str(method), METHODS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(METHODS)}"
@@ -67,6 +69,7 @@ def plan(
         H = checked_horizon(mdp.horizon if horizon is None else horizon)
         if max_iter is not None and checked_max_iter(max_iter) < H:
             raise ValueError(f"{H} steps take {H} sweeps, more than max_iter {max_iter}: raise it")
+        check_room(H, mdp.S)
         return backward_induction(mdp, H, 1.0 if discount is None else discount)
     if horizon is not None:
         raise ValueError(f"{method} has no horizon: leave it out, or use backward_induction")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 
 from gim.planning.checks import (
+    check_room,
     checked_discount,
     checked_horizon,
     checked_policy,
@@ -47,6 +48,7 @@ def evaluate(
         return solve_policy(mdp, pi, checked_discount(discount))
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     weight = 1.0 if discount is None else checked_weight(discount)
+    check_room(H, mdp.S)
     values = np.empty((H, mdp.S))
     for h, v in _backwards(mdp, checked_policy(mdp, policy, H), H, weight):
         values[h] = v
@@ -86,6 +88,7 @@ def expected_visits(mdp: Dynamics, policy: ArrayLike, horizon: int | None = None
     stationary = _is_stationary(pi)
     chances = np.eye(mdp.A)[pi] if pi.dtype.kind in "iu" else pi
     P = flat(mdp)
+    check_room(H, mdp.S, mdp.A)
     visits = np.empty((H, mdp.S, mdp.A))
     here = mdp.start
     for h in range(H):

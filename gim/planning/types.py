@@ -9,6 +9,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.limits import check_memory
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -124,6 +126,8 @@ class Plan:
     def q(self) -> Floats:
         """Value of each pair, [S, A] or [H, S, A]; -inf where it is not available."""
         after = self._ahead[1:] if self.before is None else self.before[None]
+        pairs = self.steps.shape[0] * self.steps.shape[1]
+        check_memory(f"{len(after):,} steps of {pairs:,} pairs", 8 * len(after) * pairs)
         q = np.empty((len(after), *self.steps.shape))
         for h, v in enumerate(after):
             self.steps.values(self.discount, v, q[h])

@@ -22,6 +22,7 @@ import io
 import json
 import re
 from collections.abc import Hashable, Iterator
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -47,7 +48,7 @@ def write_csv(given: Changes) -> str:
     text = io.StringIO(newline="")
     table = csv.writer(text)
     table.writerow(head)
-    name_of_action = [cell(actions[a]) for a in range(actions.n)]
+    name_of_action = cache(lambda a: cell(actions[a]))  # of those that are played
     last, front = -1, [""]
     for s, h, row in zip(given.state.tolist(), given.step.tolist(), given.rows, strict=True):
         if s != last:
@@ -56,7 +57,7 @@ def write_csv(given: Changes) -> str:
         seen = [] if given.seen is None else [cell(bool(given.seen[s]))]
         for a in np.flatnonzero(row).tolist() if drawn else [int(row)]:
             chance = [repr(float(row[a]))] if drawn else []
-            table.writerow([*when, name_of_action[a], *chance, *seen])
+            table.writerow([*when, name_of_action(a), *chance, *seen])
     return text.getvalue()
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from gim import files, html
-from gim.arguments import whole
+from gim.arguments import several, whole
 from gim.names import Names
 from gim.policy.changes import Array, Changes, array_of, changes_of, packed, unpacked
 from gim.policy.csv_file import read_csv, write_csv
@@ -19,6 +19,7 @@ from gim.policy.json_file import read_json, write_json
 from gim.terminal import table
 
 SUM_TOLERANCE = 1e-8  # as planners have it
+MOST_ACTIONS = 2**31  # beyond, a number is no action of any table
 
 SHOWN = 40  # lines of a policy in a notebook
 MOST_CHANGES = 6  # of a state that a table shows
@@ -109,6 +110,8 @@ class Policy:
             raise ValueError(f"{problem} (the policy is for {last + 1} steps)") from None
 
     def _draw(self, chances: NDArray[Any], rng: np.random.Generator | None) -> int:
+        if rng is not None and not hasattr(rng, "random"):
+            raise ValueError(f"rng = {rng!r}: give np.random.default_rng(seed)")
         bounds = np.cumsum(chances)
         u = (self._rng if rng is None else rng).random() * bounds[-1]
         return int(np.searchsorted(bounds, u, side="right"))
@@ -225,6 +228,8 @@ def _checked(array: NDArray[Any]) -> Array:
     if kind != "f":
         if array.min() < 0:
             raise ValueError("a policy holds a negative action: they are numbers from 0")
+        if array.max() > MOST_ACTIONS:
+            raise ValueError(f"a policy plays action {array.max()}: they are numbers from 0 on")
         return array.astype(np.int64)
     chances = array.astype(np.float64)
     if not ((chances >= 0) & (chances <= 1 + SUM_TOLERANCE)).all():
@@ -239,9 +244,14 @@ def _checked(array: NDArray[Any]) -> Array:
 def _names(kind: str, given: Names | Sequence[Any] | int | None, least: int) -> Names:
     if isinstance(given, Names):
         return given
-    if given is None or isinstance(given, int):
-        return Names(kind, least if given is None else given)
-    return Names(kind, len(given), given)
+    if given is None:
+        return Names(kind, least)
+    if isinstance(given, (int, np.integer)):
+        return Names(kind, whole(f"{kind}s", given, 1, MOST_ACTIONS))
+    labels = (
+        given if isinstance(given, (set, frozenset)) else several(f"{kind}s", given, "their labels")
+    )
+    return Names(kind, len(labels), labels)
 
 
 def _write(path: str | Path, text: str) -> None:

@@ -9,13 +9,11 @@ tests.
 from __future__ import annotations
 
 import json
-import signal
 import tempfile
 import time
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -35,54 +33,16 @@ from gim.params import describe
 from gim.registry import parse
 from gim.run import prepare
 from gim.variables import Variables
-from tools.robustness import run_files, words
+from tools.robustness import given, run_files, words
+from tools.robustness.inputs import ODD, Refused, Rng, array, refusing
 
-Rng = np.random.Generator
-ODD = (0, 1, -1, 2, 0.5, 1e300, -1e300, 1e-300, np.nan, np.inf, -np.inf, 2**31, 2**62, 7)
-SECONDS = 20  # that one input may take
-
-
-class Refused(Exception):
-    """The entry said no, as it should."""
-
-
-@contextmanager
-def refusing(*more: type[Exception]) -> Iterator[None]:
-    """Turn the errors that an entry may raise into `Refused`."""
-    kinds: tuple[type[Exception], ...] = (ValueError, *more)
-    try:
-        yield
-    except kinds as problem:
-        if "\n" in str(problem).strip() or not str(problem):
-            raise AssertionError(f"not one line: {problem!r}") from None
-        raise Refused from None
-
-
-def _array(rng: Rng, *shape: int) -> Any:
-    """Numbers that mostly fit, in a shape that mostly fits."""
-    made = rng.random(shape)
-    if rng.random() < 0.3:
-        made.flat[int(rng.integers(made.size))] = rng.choice(ODD)
-    kind = rng.integers(12)
-    if kind == 0:
-        return made.tolist()
-    if kind == 1:
-        return made.astype(str)
-    if kind == 2:
-        return made[..., None]
-    if kind == 3:
-        return made.reshape(-1)
-    if kind == 4:
-        return made.astype(object)
-    if kind == 5:
-        return (made > 0.5).astype(rng.choice(["bool", "int8", "float32", "complex128"]))
-    return made
+SECONDS = 20  # of the processor that one input may take
 
 
 def dense_tables(rng: Rng) -> None:
     """`TabularMDP` of arrays, planned and played."""
     S, A = int(rng.integers(1, 5)), int(rng.integers(1, 4))
-    P = _array(rng, S, A, S)
+    P = array(rng, S, A, S)
     if (
         isinstance(P, np.ndarray)
         and P.dtype == float
@@ -91,16 +51,16 @@ def dense_tables(rng: Rng) -> None:
     ):
         with np.errstate(all="ignore"):
             P = P / P.sum(axis=-1, keepdims=True)
-    r = _array(rng, *((S, A) if rng.random() < 0.7 else (S, A, S)))
+    r = array(rng, *((S, A) if rng.random() < 0.7 else (S, A, S)))
     options: dict[str, Any] = {}
     if rng.random() < 0.3:
         options["terminal"] = rng.choice(ODD, size=int(rng.integers(3))).tolist()
     if rng.random() < 0.3:
-        options["available"] = _array(rng, S, A)
+        options["available"] = array(rng, S, A)
     if rng.random() < 0.3:
         options["noise"] = rng.choice(ODD)
     if rng.random() < 0.3:
-        options["start"] = rng.choice([0, 1, 5, -1]) if rng.random() < 0.5 else _array(rng, S)
+        options["start"] = rng.choice([0, 1, 5, -1]) if rng.random() < 0.5 else array(rng, S)
     with refusing(), np.errstate(all="ignore"):
         mdp = TabularMDP(P, r, horizon=int(rng.integers(1, 6)), **options)
         if not np.isfinite(mdp.rewards).all():
@@ -135,7 +95,7 @@ def models(rng: Rng) -> None:
     P = rng.dirichlet(np.ones(3), size=(3, 2))
     visits = rng.integers(0, 9, (3, 2)).astype(float)
     visits.flat[int(rng.integers(6))] = rng.choice(ODD)
-    known = _array(rng, 3, 2)
+    known = array(rng, 3, 2)
     with refusing(TypeError), np.errstate(all="ignore"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = LearnedModel(P, rng.random((3, 2)), visits=visits, known=known)
@@ -157,7 +117,7 @@ def described(rng: Rng) -> None:
     codes = rng.choice([0, 1, 2, -1, 9], size=(4, int(rng.integers(1, 4))))
     names = rng.choice(["a", "b", "", "a"], size=codes.shape[1]).tolist()
     with refusing(TypeError):
-        Variables(codes if rng.random() < 0.7 else _array(rng, 4, 2), names=names)
+        Variables(codes if rng.random() < 0.7 else array(rng, 4, 2), names=names)
 
 
 def specs(rng: Rng) -> None:
@@ -287,6 +247,7 @@ ENTRIES: dict[str, tuple[Callable[[Rng], None], int]] = {  # and the share of th
     "contents of files": (contents_of_files, 5),
     "policies as text": (policies, 2),
     "logs": (logs, 2),
+    **given.ENTRIES,
 }
 # (entry, seed) of what was found once, tried by the tests
 FOUND: tuple[tuple[str, int], ...] = (("lists of outcomes", 129), ("logs", 59))
@@ -331,14 +292,5 @@ def row(name: str, entry: Callable[[Rng], None], number: int, seed: int = 0) -> 
 
 def one(entry: Callable[[Rng], None], seed: int) -> None:
     """One input; raises `Refused`, or whatever is a find."""
-
-    def alarm(*_: Any) -> None:
-        raise words.TooLong(f"{SECONDS} s were not enough")
-
-    before = signal.signal(signal.SIGALRM, alarm)
-    signal.alarm(SECONDS)
-    try:
+    with words.limited(SECONDS, f"seed {seed}"):
         entry(np.random.default_rng(seed))
-    finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)

@@ -27,7 +27,7 @@ WHO = {  # how their command lines begin
     "node": r"[^\0]*/raylet\0",
     "parent": r"",
 }
-SECONDS = 120  # that the disturbed study may take
+SECONDS = 600  # that the disturbed study may take: on a busy machine Ray needs minutes to start
 PATIENCE = "RAY_gcs_rpc_server_reconnect_timeout_s"  # Ray's own: how long a head is waited for
 
 

@@ -11,11 +11,15 @@ import importlib
 import json
 import logging
 import os
+import shutil
 import socket
+import stat
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
@@ -24,9 +28,11 @@ from gim.experiments.engines.threads import one_thread
 from gim.experiments.engines.worker import answer, load_user_code, question, result_of, user_code
 from gim.experiments.result import Result
 from gim.experiments.trial import Trial
+from gim.replacing import YOUNG, hold
 
 RETRIES = 5  # how often a trial may lose its worker before it is given up
 WINDOW = 500  # trials that Ray is given at a time
+PREFIX, HELD = "gim-ray-", "held"  # the folder of a Ray of our own, and the lock in it
 ROOM = 24  # characters for the path of a temporary folder
 KNOCK = 5.0  # seconds to wait for a cluster to answer
 LOCAL = {
@@ -92,10 +98,23 @@ def _private_folder() -> Iterator[str]:
     socket has a hundred characters, of which Ray takes sixty.
     """
     short = "/tmp" if len(tempfile.gettempdir()) > ROOM and os.path.isdir("/tmp") else None
-    with tempfile.TemporaryDirectory(
-        prefix="gim-ray-", dir=short, ignore_cleanup_errors=True
-    ) as at:
+    sweep(Path(short or tempfile.gettempdir()))
+    made = tempfile.TemporaryDirectory(prefix=PREFIX, dir=short, ignore_cleanup_errors=True)
+    with made as at, Path(at, HELD).open("xb") as file:
+        hold(file)
         yield f"{at}/ray"
+
+
+def sweep(parent: Path) -> None:
+    """Remove the folders of this user's processes that were killed: nobody holds their locks."""
+    for folder in parent.glob(f"{PREFIX}*"):
+        with suppress(OSError):
+            found = folder.lstat()
+            mine = stat.S_ISDIR(found.st_mode) and found.st_uid == getattr(os, "getuid", int)()
+            if mine and time.time() - found.st_mtime > YOUNG:
+                with (folder / HELD).open("rb") as file:
+                    if hold(file):
+                        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _start(ray: Any, address: str | None, workers: int | None, folder: str) -> None:

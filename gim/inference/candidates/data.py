@@ -86,7 +86,12 @@ class Data:
 
     @cached_property
     def noise(self) -> Floats:
-        """Covariance of the next state within a pair [S, S]; that of mu counts as one visit."""
+        """Covariance of the next state within a pair [S, S]; that of mu counts as one visit.
+
+        A single state cannot vary: its noise is called 1, since residuals are divided by it.
+        """
+        if self.shape[2] == 1:
+            return np.ones((1, 1))
         within = np.diag(self.total) - self.gram
         prior = np.diag(self.mu) - np.outer(self.mu, self.mu)
         return np.asarray((within + prior) / (np.maximum(self.n - 1.0, 0.0).sum() + 1.0))
