@@ -19,7 +19,7 @@ from gim.inference.certificate.draws import Rows, join, no_ways
 from gim.inference.certificate.dynamics import dynamics, predictions
 from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
-from gim.inference.certificate.judges import parts_of
+from gim.inference.certificate.judges import Judges, parts_of
 from gim.inference.certificate.payments import payments
 from gim.inference.certificate.sentences import of_pairs
 from gim.inference.certificate.shared import left_open
@@ -170,7 +170,39 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
     found = payments(given, drawn, np.zeros((3, 1), bool))
     assert drawn.next.tolist() == [0, 1, 1, 2, 0]
     assert found.by_next[1].tolist() == [2.0, 7.0, 6.0, 5.0, 0.0]  # met, predicted, nothing told
-    assert found.by_next[0].tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
+    assert found.by_next[0].tolist() == [2.0, 2.0, 3.0, 3.0, 2.0]  # of state 0 all were paid 2
+
+
+def test_a_state_may_pay_what_it_pays_all_who_come_to_it():
+    """Nothing is predicted to pay, but the goal paid the one pair that has led to it."""
+    mdp = gim.TabularMDP(np.full((4, 1, 4), 0.25), np.zeros((4, 1)))
+    counts = new_counts(4, 1, by_triple=True)
+    for s, t, n, pays in ((0, 1, 2, 0.0), (0, 3, 3, 1.0), (1, 2, 1, 0.0), (2, 1, 1, 0.0)):
+        counts.n[s] += n
+        counts.R[s] += n * pays
+        counts.R2[s] += n * pays
+        for each, many in ((counts.next, n), (counts.paid, n * pays), (counts.paid2, n * pays)):
+            each.reshape(4, 4)[s, t] += many
+    rows = sparse.csr_array(np.full((4, 4), 0.25))
+    one, zero = np.ones((4, 1)), np.zeros(16)
+    prior = prior_of(rows, one, r=0 * one, r_n0=one, r_doubt=0.01 * one, r_next=zero)
+    given = facts(mdp, belief_of(counts, np.zeros(4, bool), prior))
+    drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
+    drawn = Rows(*drawn, np.zeros(4), np.zeros(4), np.ones((1, 4)), 1.0, *no_ways(1, 4))
+    found = payments(given, drawn, np.zeros((4, 1), bool))
+    goal = found.by_next.reshape(2, 4, 4)[:, :, 3]
+    assert goal.tolist() == [[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
+    assert not found.by_next.reshape(2, 4, 4)[1, 1:].any()
+    assert found.holds[1:3] == pytest.approx(0.5, abs=0.01)  # no triple tells which is right
+    assert found.holds[3] == 0.5
+    # a second pair that led there was paid as well: now two of two triples say that all are
+    counts.n[1], counts.R[1], counts.R2[1] = 2, 1.0, 1.0
+    for each in (counts.next, counts.paid, counts.paid2):
+        each.reshape(4, 4)[1, 3] = 1
+    found = payments(
+        given._replace(judges=Judges(given.belief, given.playable)), drawn, np.zeros((4, 1), bool)
+    )
+    assert found.holds[3] == pytest.approx(1 - 3 / 4)
 
 
 @pytest.mark.parametrize("world", ["riverswim", "gridworld"])
