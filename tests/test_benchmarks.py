@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import curves, large_gim, large_learner
+from benchmarks import calibration, curves, large_gim, large_learner
 
 
 def made_up(monkeypatch, name, missed):
@@ -78,3 +78,44 @@ def test_the_large_learner_is_timed_beside_its_twin_and_alone(monkeypatch, capsy
     assert told.count("share of the optimum") == 1
     assert large_learner.main("shared_factors:S=7,A=3", 10) == 0  # alone: memory is all there is
     assert "twin" not in capsys.readouterr().out
+
+
+def test_the_calibration_goes_on_where_it_was(monkeypatch, tmp_path, capsys):
+    file = tmp_path / "deep" / "kept.csv"
+    given = ["riverswim", "--episodes", "20", "--runs", "2", "--kept", str(file)]
+    given += ["--keep", str(tmp_path / "runs")]
+    assert calibration.main(given) == 0
+    first = calibration.kept(file)
+    assert [(place.world, place.episodes, place.seed) for place in first] == [
+        ("riverswim", 20, 7100),
+        ("riverswim", 20, 7101),
+    ]
+    told = capsys.readouterr()
+    assert told.err.count("riverswim 20") == 2
+    for kind in ("credible", "guaranteed"):
+        assert f"{kind}\n" in told.out
+
+    def again(*_):
+        raise AssertionError("a run that is kept is not played again")
+
+    monkeypatch.setattr(calibration.gim, "run", again)
+    file.write_text(file.read_text()[:-30])  # stopped in the middle of a line
+    assert list(calibration.kept(file)) == list(first)[:1]
+    assert calibration.main([*given, "--table"]) == 0
+    assert not capsys.readouterr().err
+    assert calibration.main(given) == 0
+    assert capsys.readouterr().err.count("riverswim 20 7101") == 1
+    for place, found in calibration.kept(file).items():
+        for name, value in found.items():
+            same = value == first[place][name] or np.isnan([value, first[place][name]]).all()
+            assert same or name == "seconds", name
+
+
+def test_a_star_marks_what_is_below_nominal_by_two_standard_errors():
+    below = np.array([0.8, 0.82, 0.81, np.nan])
+    assert calibration.text("coverage", below) == "0.810 (0.006)*"
+    assert calibration.text("coverage", np.array([0.7, 1.0])) == "0.850 (0.150)"
+    assert calibration.text("loss_kept", np.array([1.0, 0.0])) == "0.500 (0.500)"
+    assert calibration.text("tightness", np.array([1.0, 3.0, 50.0])) == "3"
+    assert calibration.text("largest", np.array([0.1, 0.02])) == "0.1"
+    assert calibration.text("coverage_unmet", np.array([np.nan])) == "-"

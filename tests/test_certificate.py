@@ -16,13 +16,15 @@ from gim.inference.belief import belief_of
 from gim.inference.certificate import Aim, certified
 from gim.inference.certificate.credible import at_most, chance_of_end
 from gim.inference.certificate.draws import Rows, join, no_ways
-from gim.inference.certificate.dynamics import dynamics
+from gim.inference.certificate.dynamics import dynamics, predictions
 from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
-from gim.inference.certificate.judges import parts_of
+from gim.inference.certificate.judges import Judges, parts_of
 from gim.inference.certificate.payments import payments
 from gim.inference.certificate.sentences import of_pairs
+from gim.inference.certificate.shared import left_open
 from gim.inference.prior import no_prior, prior_of
+from gim.inference.worth import strata_of
 from gim.model.counts import new_counts
 from gim.run import prepare, task_of
 from gim.worlds import world_of
@@ -168,7 +170,39 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
     found = payments(given, drawn, np.zeros((3, 1), bool))
     assert drawn.next.tolist() == [0, 1, 1, 2, 0]
     assert found.by_next[1].tolist() == [2.0, 7.0, 6.0, 5.0, 0.0]  # met, predicted, nothing told
-    assert found.by_next[0].tolist() == [2.0, 2.0, 0.0, 0.0, 0.0]
+    assert found.by_next[0].tolist() == [2.0, 2.0, 3.0, 3.0, 2.0]  # of state 0 all were paid 2
+
+
+def test_a_state_may_pay_what_it_pays_all_who_come_to_it():
+    """Nothing is predicted to pay, but the goal paid the one pair that has led to it."""
+    mdp = gim.TabularMDP(np.full((4, 1, 4), 0.25), np.zeros((4, 1)))
+    counts = new_counts(4, 1, by_triple=True)
+    for s, t, n, pays in ((0, 1, 2, 0.0), (0, 3, 3, 1.0), (1, 2, 1, 0.0), (2, 1, 1, 0.0)):
+        counts.n[s] += n
+        counts.R[s] += n * pays
+        counts.R2[s] += n * pays
+        for each, many in ((counts.next, n), (counts.paid, n * pays), (counts.paid2, n * pays)):
+            each.reshape(4, 4)[s, t] += many
+    rows = sparse.csr_array(np.full((4, 4), 0.25))
+    one, zero = np.ones((4, 1)), np.zeros(16)
+    prior = prior_of(rows, one, r=0 * one, r_n0=one, r_doubt=0.01 * one, r_next=zero)
+    given = facts(mdp, belief_of(counts, np.zeros(4, bool), prior))
+    drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
+    drawn = Rows(*drawn, np.zeros(4), np.zeros(4), np.ones((1, 4)), 1.0, *no_ways(1, 4))
+    found = payments(given, drawn, np.zeros((4, 1), bool))
+    goal = found.by_next.reshape(2, 4, 4)[:, :, 3]
+    assert goal.tolist() == [[1.0, 1.0, 1.0, 1.0], [1.0, 0.0, 0.0, 0.0]]
+    assert not found.by_next.reshape(2, 4, 4)[1, 1:].any()
+    assert found.holds[1:3] == pytest.approx(0.5, abs=0.01)  # no triple tells which is right
+    assert found.holds[3] == 0.5
+    # a second pair that led there was paid as well: now two of two triples say that all are
+    counts.n[1], counts.R[1], counts.R2[1] = 2, 1.0, 1.0
+    for each in (counts.next, counts.paid, counts.paid2):
+        each.reshape(4, 4)[1, 3] = 1
+    found = payments(
+        given._replace(judges=Judges(given.belief, given.playable)), drawn, np.zeros((4, 1), bool)
+    )
+    assert found.holds[3] == pytest.approx(1 - 3 / 4)
 
 
 @pytest.mark.parametrize("world", ["riverswim", "gridworld"])
@@ -270,19 +304,40 @@ def test_one_mode_bounds_are_two_thirds_of_markovs_and_hold(share):
 
 
 def test_quantiles_of_judges_are_taken_by_evidence():
+    """As they are, or in units of how far outcomes are predicted to spread: the larger one."""
     mdp = gim.make("shared_factors", S=24, A=16, J=2, seed=2)
     given = facts(mdp, belief_in(mdp, 8))
     value, l1 = judged_bounds(given, np.zeros((24, 16), bool), 0.9)
     judges = given.judges
-    x = np.abs(judges.off(given.F)[0])
+    x, spread, noise = judges.off(given.F)
     e = judges.evidence.ravel()
-    highest = e[judges.pairs] >= np.quantile(e[judges.pairs], 5 / 6)
-    asked = np.flatnonzero(highest)[np.argsort(-judges.n[highest], kind="stable")][:100]
-    place = int(np.ceil((asked.size + 1) * 0.9)) - 1
-    most = np.sort(x[asked], axis=0)[place]
-    pair = judges.pairs[highest][0]
-    assert (value[pair] <= most + 1e-12).all()
-    assert 0 < l1[pair] <= 2
+    _, of_judges, strata = strata_of(e, e[judges.pairs])
+    for k in range(strata):
+        here = np.flatnonzero(of_judges == k)
+        asked = here[np.argsort(-judges.n[here], kind="stable")][:100]
+        place = int(np.ceil((asked.size + 1) * 0.9)) - 1
+        both = []
+        for unit in (np.ones_like(spread), np.sqrt(spread + spread[here].mean(axis=0))):
+            quantile = np.sort(np.abs(x / unit)[asked], axis=0)[place]
+            mode = one_mode((x / unit)[here], (noise / unit**2)[here], judges.n[here], 0.9)
+            both.append(np.minimum(quantile, mode) * unit[here])
+        assert np.allclose(value[judges.pairs[here]], np.maximum(*both))
+        assert (both[0] < both[1]).any()
+        assert (both[1] < both[0]).any()
+    assert ((l1 > 0) & (l1 <= 2)).all()
+
+
+def test_where_rules_predict_the_luck_of_all_visits_of_an_action_is_allowed_for():
+    mdp = gim.make("shared_factors", S=24, A=16, J=2, seed=2)
+    given = facts(mdp, belief_in(mdp, 8))
+    nobody = np.zeros((24, 16), bool)
+    without, _ = judged_bounds(given, nobody, 0.9)
+    ruled, _ = judged_bounds(given._replace(ruled=True), nobody, 0.9)
+    rows = predictions(given.belief.prior, given.judges)
+    wide = np.maximum(rows @ given.F**2 - np.asarray(rows @ given.F) ** 2, 0.0)
+    more = left_open(given.judges, wide)
+    assert np.allclose(ruled - without, 2 / 3 / np.sqrt(0.1) * more)
+    assert (more > 0).any()
 
 
 # -- both

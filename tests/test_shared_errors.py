@@ -16,6 +16,7 @@ from gim.inference.certificate.shared import (
     SIZES,
     drawn,
     groupings,
+    left_open,
     modes,
     shared_along,
     shared_distance,
@@ -25,6 +26,7 @@ from gim.inference.certificate.surprises import WIDTHS, surprises
 from gim.jit import plain
 
 S, A = 24, 8
+NONE = np.zeros((1, A, 1))  # no luck that all visits of an action share
 
 
 def judges_of(P, q, visits, seed):
@@ -43,6 +45,12 @@ def judges_of(P, q, visits, seed):
     )  # fmt: skip
 
 
+def only(judges, some):
+    """Leave out all judges but some."""
+    for name in ("pairs", "actions", "n"):
+        setattr(judges, name, getattr(judges, name)[some])
+
+
 def world(seed):
     rng = np.random.default_rng(seed)
     return rng.dirichlet(np.full(S, 0.5), S * A), np.linspace(0, 1, S)[:, None]
@@ -58,12 +66,12 @@ def test_errors_of_a_state_are_found_though_no_pair_shows_them(visits):
     judges, n0 = judges_of(P, q, visits, 2), np.full(S * A, 100.0)
     rng = np.random.default_rng(3)
     groups = groupings(judges, judges.n.astype(int), judges.held, F)
-    found = shared_along(judges, n0, F, groups, 200, rng).of(np.arange(S * A))[:, :, 0]
+    found = shared_along(judges, n0, judges.held, F, groups, 200, rng).of(np.arange(S * A))[:, :, 0]
     true = ((P - q) @ F).ravel()
     assert np.abs(found.mean(axis=0) - true)[wrong].mean() < 0.5 * true[wrong].mean()
     assert np.abs(found.mean(axis=0))[~wrong].mean() < 0.2 * true[wrong].mean()
-    grouped = shared_distance(judges, n0, groups, 200, rng)._replace(own=np.zeros((1, 1, 1)))
-    far = grouped.of(np.arange(S * A))[:, :, 0].mean(axis=0)
+    grouped = shared_distance(judges, n0, judges.held, groups, 200, rng)
+    far = grouped._replace(luck=NONE).of(np.arange(S * A))[:, :, 0].mean(axis=0)
     assert far[wrong].mean() > 3 * far[~wrong].mean()
 
 
@@ -71,11 +79,12 @@ def test_where_predictions_are_right_only_the_visits_of_an_action_leave_somethin
     q, F = world(4)
     judges, n0 = judges_of(q, q, 3, 5), np.full(S * A, 100.0)
     groups = groupings(judges, judges.n.astype(int), judges.held, F)
-    found = shared_along(judges, n0, F, groups, 200, np.random.default_rng(6))
+    found = shared_along(judges, n0, judges.held, F, groups, 200, np.random.default_rng(6))
     sd = math.sqrt(float(np.mean(judges.off(F)[1])))
-    grouped = found._replace(own=np.zeros((1, 1, 1)))
+    grouped = found._replace(luck=NONE)
     assert np.sqrt(np.mean(grouped.of(np.arange(S * A)) ** 2)) < 0.1 * sd
-    assert np.sqrt(np.mean(found.own**2)) == pytest.approx(sd / math.sqrt(3 * S), rel=0.1)
+    own = found.luck * found.open[:A]
+    assert np.sqrt(np.mean(own**2)) == pytest.approx(sd / math.sqrt(3 * S), rel=0.2)
 
 
 def test_an_error_that_all_visits_of_an_action_share_is_allowed_for():
@@ -100,13 +109,54 @@ def test_an_error_that_all_visits_of_an_action_share_is_allowed_for():
         judges.N, judges.n = sparse.csr_array(N), n.astype(float)
         judges.off = lambda F, x=residual, spread=spread: (x, spread, spread)
         groups = groupings(judges, n, judges.held, F)
-        found = shared_along(judges, np.full(S * A, 200.0), F, groups, 200, rng)
+        found = shared_along(judges, np.full(S * A, 200.0), judges.held, F, groups, 200, rng)
         off = np.abs(of / of.sum(axis=1, keepdims=True) @ F - P @ F)[seldom, 0]
-        for each, tally in ((found, kept), (found._replace(own=np.zeros((1, 1, 1))), without)):
+        for each, tally in ((found, kept), (found._replace(luck=NONE), without)):
             bound = np.quantile(np.abs(each.of(np.arange(A))[:, seldom, 0]), 0.9, axis=0)
             tally.append(off <= bound)
     assert np.mean(kept) > 0.8
     assert np.mean(without) < 0.5
+
+
+def test_visits_tell_of_a_pair_as_far_as_they_could_have_shown_its_error():
+    """Pair by pair: a judge counts by the spread of its outcomes, against that of the pair."""
+    q, F = world(3)
+    q[::5] = np.eye(S)[np.arange(len(q[::5])) % S]  # some are certain
+    judges = judges_of(q, q, 3, 4)
+    wide = np.maximum(q @ F**2 - (q @ F) ** 2, 0.0)
+    some = np.arange(S * A) % 7 < 4
+    some[judges.actions == 2] = False  # an action without judges
+    judges.pairs, judges.actions, judges.n = (
+        judges.pairs[some],
+        judges.actions[some],
+        judges.n[some],
+    )
+    found = left_open(judges, wide)[:, 0]
+    for i in range(S * A):
+        visits = 0.0
+        for k, n in zip(judges.pairs, judges.n, strict=True):
+            if k % A == i % A:
+                visits += n * (1.0 if wide[k, 0] >= wide[i, 0] else wide[k, 0] / wide[i, 0])
+        assert found[i] == pytest.approx(math.sqrt(wide[i, 0] / max(visits, 1.0)), abs=1e-12)
+
+
+def test_what_was_seen_at_an_edge_says_little_of_pairs_away_from_it():
+    """A hundred visits from which all moves end in state 0, and none from elsewhere."""
+    F = np.linspace(0, 1, S)[:, None]
+    q = np.zeros((S * A, S))
+    q[:, 0] = 1.0
+    q[-A:] = 1.0 / S
+    judges = judges_of(q, q, 100, 4)
+    seen = judges.pairs < (S - 1) * A
+    judges.pairs, judges.actions, judges.n = (
+        judges.pairs[seen],
+        judges.actions[seen],
+        judges.n[seen],
+    )
+    wide = np.maximum(q @ F**2 - (q @ F) ** 2, 0.0)
+    found = left_open(judges, wide)
+    assert not found[seen].any()
+    assert np.array_equal(found[~seen], np.sqrt(wide[~seen]))  # as after a single visit
 
 
 def test_shared_errors_are_in_the_units_of_the_function():
@@ -114,7 +164,7 @@ def test_shared_errors_are_in_the_units_of_the_function():
     judges, n0 = judges_of(np.roll(q, 1, axis=0), q, 4, 2), np.full(S * A, 100.0)
     groups = groupings(judges, judges.n.astype(int), judges.held, F)
     found = [
-        shared_along(judges, n0, scale * F, groups, 50, np.random.default_rng(3)).u
+        shared_along(judges, n0, judges.held, scale * F, groups, 50, np.random.default_rng(3)).u
         for scale in (1.0, 1000.0)
     ]
     assert any(one.any() for one in found[0])

@@ -117,10 +117,11 @@ def in_common(
     F, judges, models = facts.F, facts.judges, len(found.along.n0)
     n, n0 = facts.belief.counts.n.ravel(), said.curve.n0(judges.evidence).ravel()
     own, middle = n0[judges.pairs], F.shape[1] // 2
-    groups = groupings(judges, n, predictions(facts.belief.prior, judges), F)
-    along = shared_along(judges, own, F, groups, models, rng)
+    told = predictions(facts.belief.prior, judges)
+    groups = groupings(judges, n, told, F)
+    along = shared_along(judges, own, told, F, groups, models, rng)
     one = [each[:, middle : middle + 1] for each in groups]
-    apart = shared_distance(judges, own, one, models, rng)
+    apart = shared_distance(judges, own, told, one, models, rng)
     return found.along.holds * n0 / (n0 + n), along, apart
 
 

@@ -30,7 +30,11 @@ that were met most often are asked. Where it is less, the bound is
     2/3 sqrt(tau2 / (1 - share)),     tau2 the mean of x^2 less the noise, two standard errors up,
 
 by the inequality of Vysochanskij and Petunin (1980) for errors with one mode, which is Markov's
-times 2/3. The model differs from the prediction by what is known exactly, and is added.
+times 2/3. Pairs are alike in their errors as they are, or in units of how far single outcomes are
+predicted to spread (where all moves end at an edge no prediction can be far off): the bound is the
+larger of both. Where rules predict, what no judge shows is added: the luck that all visits of an
+action had together (`left_open`), as far as the same inequality lets it go. The model differs from
+the prediction by what is known exactly, and is added.
 """
 
 from __future__ import annotations
@@ -43,6 +47,7 @@ from scipy import sparse
 from gim.inference.base import Frame
 from gim.inference.certificate.dynamics import kinds, predictions
 from gim.inference.certificate.facts import Bools, Bounds, Facts, Floats
+from gim.inference.certificate.shared import left_open
 from gim.inference.worth import strata_of
 from gim.model.counts import Counts
 
@@ -160,6 +165,8 @@ def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Fl
     e = judges.evidence.ravel()
     of_all, of_judges, strata = strata_of(e, e[judges.pairs])
     x, _, noise = judges.off(F)
+    rows = predictions(facts.belief.prior, judges)
+    wide = np.maximum(rows @ F**2 - np.asarray(rows @ F) ** 2, 0.0)
     p_hat = sparse.diags_array(1.0 / judges.n) @ judges.N
     distance = _norm(p_hat - judges.held)
     told = ~silent.ravel()
@@ -170,9 +177,15 @@ def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Fl
         if place >= asked.size:
             continue
         mine = told & (of_all == k)
-        quantile = np.sort(np.abs(x[asked]), axis=0)[place]
-        value[mine] = np.minimum(quantile, one_mode(x[here], noise[here], judges.n[here], share))
-        l1[mine] = np.sort(distance[asked])[place]
+        value[mine], l1[mine] = 0.0, np.sort(distance[asked])[place]
+        usual = wide[judges.pairs[here]].mean(axis=0)
+        for unit in (np.ones_like(wide), np.where(usual > 0.0, np.sqrt(wide + usual), 1.0)):
+            by = unit[judges.pairs]
+            quantile = np.sort(np.abs(x / by)[asked], axis=0)[place]
+            mode = one_mode((x / by)[here], (noise / by**2)[here], judges.n[here], share)
+            value[mine] = np.maximum(value[mine], unit[mine] * np.minimum(quantile, mode))
+    if facts.ruled:
+        value += deviations(share) * left_open(judges, wide)
     return value, l1
 
 
@@ -188,6 +201,10 @@ def one_mode(x: Floats, noise: Floats, n: Floats, share: float) -> Floats:
     middle = (weight * squares).sum(axis=0)
     error = np.sqrt((weight**2 * (squares - middle) ** 2).sum(axis=0))
     tau = np.sqrt(np.maximum(middle, 0.0) + MARGIN * error)
+    return np.asarray(deviations(share) * tau)
+
+
+def deviations(share: float) -> float:
+    """Roots of the mean square within which that share lies, if there is one mode."""
     alpha = 1.0 - share
-    times = 2.0 / 3.0 / math.sqrt(alpha) if alpha <= 1 / 6 else 2.0 / math.sqrt(1.0 + 3.0 * alpha)
-    return np.asarray(times * tau)
+    return 2.0 / 3.0 / math.sqrt(alpha) if alpha <= 1 / 6 else 2.0 / math.sqrt(1.0 + 3.0 * alpha)

@@ -36,15 +36,19 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
     mean = np.where(given, prior.r, (counts.R + r_n0 * prior.r) / visits)
     noise = noise_of(counts, facts.judges)
     by_next, holds = np.zeros((2, 0)), rewards_hold(counts, prior)
-    if counts.paid.size and not given.any():
-        by_next = paid_by_next(facts, rows, prior, np.stack([own.ravel(), mean.ravel()]))
-        if prior.r_next.size:
-            holds = triples_hold(counts, prior, facts.judges.all)
+    by_triple = counts.paid.size > 0 and not given.any()
+    if by_triple and prior.r_next.size:
+        holds = triples_hold(counts, prior, facts.judges.all)
+    holds = np.where(met & ~given, holds, 1.0).ravel()
+    if by_triple:
+        each = np.stack([np.where(met, own, mean).ravel(), mean.ravel()])
+        by_next, alike = paid_by_next(facts, rows, prior, each)
+        holds *= 1.0 - alike
     low, high = (float(each) for each in facts.frame.reward_range)
     return Rewards(
         mean=np.stack([own.ravel(), mean.ravel()]),
         sd=np.sqrt(np.stack([noise / n, np.where(given, 0.0, noise / visits)])).reshape(2, -1),
-        holds=np.where(met & ~given, holds, 1.0).ravel(),
+        holds=holds,
         free=np.where(met | given, 0.0, np.where(told, prior.r_doubt, 1.0)).ravel(),
         by_next=by_next,
         pays=np.array([low, high]),
@@ -116,22 +120,42 @@ def noise_of(counts: Counts, judges: Judges) -> Floats:
     return np.asarray((scatter + pooled) / (more + 1.0))
 
 
-def paid_by_next(facts: Facts, rows: Rows, prior: Prior, mean: Floats) -> Floats:
-    """What each successor of `rows` pays, [2, nnz]: as met, as predicted, else the pair's mean.
+def paid_by_next(facts: Facts, rows: Rows, prior: Prior, mean: Floats) -> tuple[Floats, Floats]:
+    """What each successor of `rows` pays, [2, nnz], and the chance [S*A] that the first is right.
 
-    `mean` [2, S*A] is that of each pair if its prediction does not hold, and if it does.
+    As met, or else as predicted, or the pair's `mean` [2, S*A]. But a state may pay what it pays
+    all who come to it, whatever is predicted: a pair may lead to the goal and not have shown it
+    yet. Each triple that was met tells which of both is nearer, if they differ, without itself.
     """
     N = facts.judges.all
+    paid, visits = rewards_by_triple(facts.belief.counts, N.indices, N.indptr)[0], N.data
+    met = np.repeat(np.arange(N.shape[0]), np.diff(N.indptr))
     pair = np.repeat(np.arange(rows.first.size - 1), np.diff(rows.first))
-    found = mean[:, pair]
+    came, total = (np.bincount(N.indices, each, N.shape[1]) for each in (visits, paid))
+    found, place = mean[:, pair], places_of(N, pair, rows.next)
+    by_all, says = without_itself(paid, visits, N.indices), without_itself(paid, visits, met)
     if prior.r_next.size:
-        place = places_of(prior.rows(), pair, rows.next)
-        told = (place >= 0) & (prior.r_n0.ravel()[pair] > 0)
-        found[1, told] = prior.r_next[place[told]]
-    place = places_of(N, pair, rows.next)
-    paid = rewards_by_triple(facts.belief.counts, N.indices, N.indptr)[0] / N.data
-    found[:, place >= 0] = paid[place[place >= 0]]
-    return found
+        for i, t, each in ((pair, rows.next, found[1]), (met, N.indices, says)):
+            at = places_of(prior.rows(), i, t)
+            told = (at >= 0) & (prior.r_n0.ravel()[i] > 0)
+            each[told] = prior.r_next[at[told]]
+    others = (place < 0) & (came[rows.next] > 0)
+    found[0, others] = (total / np.maximum(came, 1.0))[rows.next[others]]
+    found[:, place >= 0] = (paid / visits)[place[place >= 0]]
+    off, rival = np.abs(paid / visits - by_all), np.abs(paid / visits - says)
+    apart = ROUNDING * (1.0 + float(np.abs(mean).max(initial=0.0)))
+    tell = np.abs(off - rival) > apart  # not if nobody else came, or nothing else was met: NaN
+    alike = np.zeros(prior.r_n0.size)
+    differ = others & (np.abs(found[0] - found[1]) > apart)
+    alike[pair[differ]] = ((off < rival)[tell].sum() + 1.0) / (tell.sum() + 2.0)
+    return found, alike
+
+
+def without_itself(paid: Floats, visits: Floats, group: Ints) -> Floats:
+    """The mean payment of the group of each entry, all but its own visits; NaN: there is none."""
+    total, came = (np.bincount(group, each)[group] for each in (paid, visits))
+    others = came - visits
+    return np.where(others > 0, (total - paid) / np.maximum(others, 1.0), np.nan)
 
 
 def places_of(rows: sparse.csr_array, pair: Ints, t: Ints) -> Ints:

@@ -15,8 +15,9 @@ and u is drawn given X. Where predictions are right in every group, next to noth
 
 One error does not show in X: a rule says what an action does from the visits of that action, and
 each of them is judged by the others. If all of them together were unlucky, no residual tells. So
-the error of a mean of as many visits as the action has had is drawn besides, the same for all its
-pairs: with few visits of an action in all, bounds on its pairs are wide.
+the error of a mean of as many visits as the action has had is drawn besides, in the same direction
+for all its pairs and as wide as outcomes spread there: with few visits of an action in all, or with
+none where an error would have shown, bounds on its pairs are wide.
 """
 
 from __future__ import annotations
@@ -44,7 +45,8 @@ class Shared(NamedTuple):
     which: Ints  # [models] by which grouping
     groups: list[Ints]  # of each grouping: [S*A, M] the group of every pair
     u: list[Floats]  # of each grouping: [models, G, M]
-    own: Floats = np.zeros((1, 1, 1))  # [models, A, M] what all visits of an action leave open
+    luck: Floats = np.zeros((1, 1, 1))  # [models, A, 1] of all visits of an action together
+    open: Floats = np.zeros((1, 1))  # [S*A, M] how far it may have led, one standard deviation
 
     def of(self, pairs: Ints) -> Floats:
         """Those of these pairs [B], [models, B, M]."""
@@ -53,7 +55,7 @@ class Shared(NamedTuple):
         for k, (group, u) in enumerate(zip(self.groups, self.u, strict=True)):
             mine = self.which == k
             found[mine] = u[mine][:, group[pairs], steps]
-        return np.asarray(found + self.own[:, pairs % self.own.shape[1]])
+        return np.asarray(found + self.luck[:, pairs % self.luck.shape[1]] * self.open[pairs])
 
 
 def groupings(judges: Judges, visits: Ints, told: sparse.csr_array, F: Floats) -> list[Ints]:
@@ -89,9 +91,15 @@ def modes(rows: sparse.csr_array) -> Ints:
 
 
 def shared_along(
-    judges: Judges, n0: Floats, F: Floats, groups: list[Ints], models: int, rng: np.random.Generator
+    judges: Judges,
+    n0: Floats,
+    told: sparse.csr_array,
+    F: Floats,
+    groups: list[Ints],
+    models: int,
+    rng: np.random.Generator,
 ) -> Shared:
-    """Shared errors along F [S, M], if predictions of the judges are worth n0 [K]."""
+    """Shared errors of what is told [S*A, S], along F [S, M], if judges' is worth n0 [K]."""
     x, spread, noise = judges.off(F)
     spreads, weight = F.std(axis=0), judges.n / (judges.n + FULL)
     unit = np.where(spreads > 0.0, spreads, 1.0)  # along equal values no error shows
@@ -102,12 +110,18 @@ def shared_along(
         total, X, v = (summed(group, judges.pairs, weight[:, None] * part) for part in parts)
         means.append(_means(total, X, v))
     found = drawn(groups, means, models, rng)
-    own = np.sqrt(by_action(judges, spread)) * rng.standard_normal((models, judges.A, 1))
-    return found._replace(u=[u * unit for u in found.u], own=own)
+    luck = rng.standard_normal((models, judges.A, 1))
+    wide = np.maximum(told @ F**2 - np.asarray(told @ F) ** 2, 0.0)
+    return found._replace(u=[u * unit for u in found.u], luck=luck, open=left_open(judges, wide))
 
 
 def shared_distance(
-    judges: Judges, n0: Floats, groups: list[Ints], models: int, rng: np.random.Generator
+    judges: Judges,
+    n0: Floats,
+    told: sparse.csr_array,
+    groups: list[Ints],
+    models: int,
+    rng: np.random.Generator,
 ) -> Shared:
     """The L1 distances that groups [S*A, 1] share.
 
@@ -126,18 +140,31 @@ def shared_distance(
         v = (1.0 - 2.0 / math.pi) * np.asarray(chance.sum(axis=1)).ravel()
         means.append(_means(*(part[:, None] for part in (total, far - usual, v))))
     found = drawn(groups, means, models, rng)
-    roots = np.asarray((q - q.multiply(q)).sqrt().sum(axis=1)).ravel()
-    own = np.sqrt(2.0 / math.pi * by_action(judges, roots[:, None] ** 2))
-    return found._replace(u=[np.maximum(u, 0.0) for u in found.u], own=own[None])
+    roots = np.asarray((told - told.multiply(told)).sqrt().sum(axis=1)).reshape(-1, 1)
+    far = math.sqrt(2.0 / math.pi) * left_open(judges, roots**2)
+    luck = np.ones((1, judges.A, 1))
+    return found._replace(u=[np.maximum(u, 0.0) for u in found.u], luck=luck, open=far)
 
 
-def by_action(judges: Judges, variance: Floats) -> Floats:
-    """The variance [A, M] of the mean of all visits of an action; of single ones: [K, M]."""
-    n = np.bincount(judges.actions, judges.n, judges.A)[:, None]
-    total = np.stack(
-        [np.bincount(judges.actions, judges.n * each, judges.A) for each in variance.T], axis=1
-    )
-    return np.asarray(total / np.maximum(n, 1.0) ** 2)
+def left_open(judges: Judges, wide: Floats) -> Floats:
+    """How far all visits of an action together may mislead, [S*A, M], one standard deviation.
+
+    A visit tells of a pair as far as it could have shown the error: `wide` [S*A, M], the variance
+    that is predicted of single outcomes, is small where all moves end at an edge, and what was seen
+    there says little of pairs from which they do not.
+    """
+    A, found = judges.A, np.sqrt(wide)
+    for a in np.unique(judges.actions):
+        mine = judges.actions == a
+        n, here = judges.n[mine], wide[a::A]
+        for m, seen in enumerate(wide[judges.pairs[mine]].T):
+            order = np.argsort(seen)
+            narrower = np.searchsorted(seen[order], here[:, m])
+            part = np.append(0.0, np.cumsum((n * seen)[order]))[narrower]
+            full = n.sum() - np.append(0.0, np.cumsum(n[order]))[narrower]
+            visits = full + part / np.where(here[:, m] > 0.0, here[:, m], 1.0)
+            found[a::A, m] /= np.sqrt(np.maximum(visits, 1.0))
+    return found
 
 
 def _means(total: Floats, X: Floats, v: Floats) -> tuple[Floats, Floats]:
