@@ -424,7 +424,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
-    *_, pooled, _, (scale, _, _, of_rewards, _), _, _, _ = asked[-1]
+    *_, pooled, _, (scale, _, _, of_rewards, _, _), _, _, _ = asked[-1]
     assert pooled < 1
     assert (pooled > 0) == (noise > 0)
     assert of_rewards == (4 * scale if noise else scale)
