@@ -9,6 +9,7 @@ from scipy import sparse
 from gim.agents.unknowns import missing
 from gim.inference.belief import belief_of
 from gim.inference.prior import no_prior, prior_of
+from gim.model import counts as counting
 from gim.model.completion import completions
 from gim.model.counts import counts_of, new_counts, new_known, review
 from gim.model.dynamics import complete, learned
@@ -92,3 +93,15 @@ def test_what_must_be_hidden_is_told_from_the_best_mean():
     counts.n[0], counts.R[0] = 4, 0.4
     belief = belief_of(counts, np.zeros(2, bool), no_prior(2, 1))
     assert missing(belief, (0.0, 1.0)) == pytest.approx(1 - 2 * 0.1)
+
+
+@pytest.mark.parametrize("limit", [1 << 24, 0])
+def test_empirical_means_of_dense_and_sparse_counts(limit, monkeypatch):
+    monkeypatch.setattr(counting, "DENSE_LIMIT", limit)
+    given = {"horizon": 3, "visits": [[2], [0]], "known": [[True], [False]]}
+    P = np.array([[[0.5, 0.5]], [[1.0, 0.0]]])
+    counts = counts_of(LearnedModel(P, [[1.5], [7.0]], **given))
+    assert (counts.keys.size > 0) == (limit == 0)
+    p, r = counting.empirical(counts)
+    assert counting.dense(p, (2, 1)).tolist() == [[[0.5, 0.5]], [[0.0, 0.0]]]
+    assert r.tolist() == [[1.5], [0.0]]
