@@ -13,6 +13,7 @@ import numpy as np
 from gim.arguments import as_whole, several
 
 AMBIGUOUS = -1  # in place of a number: several have this tuple of variables
+MOST = 2**31  # beyond, a number is no state and no action of any table
 SHOWN = 5  # names that a message gives as examples
 
 
@@ -44,6 +45,8 @@ class Names:
         variables: Sequence[Any] | None = None,
         names: Sequence[str] | None = None,
     ) -> None:
+        if n > MOST:
+            raise ValueError(f"{n} {kind}s are more than any table has: the limit is {MOST}")
         self.kind, self.n = kind, n
         self.labels = labels_of(f"{kind} labels", labels, n)
         if variables is None and self.labels and _alike(self.labels):

@@ -151,6 +151,13 @@ def test_columns_of_a_log_may_be_what_gives_its_values_one_by_one():
         assert table(s=column).states == (0, 1)
 
 
+@pytest.mark.parametrize("many", [2**31 + 1, 10**20])
+def test_a_file_that_names_more_actions_than_any_table_has(tmp_path, many):
+    (tmp_path / "p.csv").write_text(f"state,action of {many}\n0,1\n")
+    with pytest.raises(ValueError, match=f"{many} actions are more than any table has"):
+        gim.load(tmp_path / "p.csv")
+
+
 def test_a_policy_of_many_actions_is_written_at_once(tmp_path):
     """Only those that it plays are named."""
     policy = gim.Policy([0, 3], actions=2**31, states=(name for name in "ab"))

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from gim import files, html
 from gim.arguments import several, whole
-from gim.names import Names
+from gim.names import MOST, Names
 from gim.policy.changes import Array, Changes, array_of, changes_of, packed, unpacked
 from gim.policy.csv_file import read_csv, write_csv
 from gim.policy.json_file import read_json, write_json
 from gim.terminal import table
 
 SUM_TOLERANCE = 1e-8  # as planners have it
-MOST_ACTIONS = 2**31  # beyond, a number is no action of any table
 
 SHOWN = 40  # lines of a policy in a notebook
 MOST_CHANGES = 6  # of a state that a table shows
@@ -228,7 +227,7 @@ def _checked(array: NDArray[Any]) -> Array:
     if kind != "f":
         if array.min() < 0:
             raise ValueError("a policy holds a negative action: they are numbers from 0")
-        if array.max() > MOST_ACTIONS:
+        if array.max() > MOST:
             raise ValueError(f"a policy plays action {array.max()}: they are numbers from 0 on")
         return array.astype(np.int64)
     chances = array.astype(np.float64)
@@ -247,7 +246,7 @@ def _names(kind: str, given: Names | Sequence[Any] | int | None, least: int) -> 
     if given is None:
         return Names(kind, least)
     if isinstance(given, (int, np.integer)):
-        return Names(kind, whole(f"{kind}s", given, 1, MOST_ACTIONS))
+        return Names(kind, whole(f"{kind}s", given, 1, MOST))
     labels = (
         given if isinstance(given, (set, frozenset)) else several(f"{kind}s", given, "their labels")
     )
