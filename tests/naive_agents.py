@@ -15,12 +15,13 @@ from gim.agents.psrl import gamma
 from gim.jit import plain
 from gim.loop import streams
 from gim.run import prepare, task_of
-from gim.sampling import CUT, GO_ON, TERMINATED, begin, step
+from gim.sampling import CUT, GO_ON, TERMINATED, begin, noisy_step, step
 
 
 def play(twin, agent, mdp, episodes, seed):
     """What a twin did: states and actions [steps, 2], returns of episodes, and the twin."""
-    random, draw, start = streams(seed), plain(step), plain(begin)
+    random, start = streams(seed), plain(begin)
+    draw = plain(step if mdp.noise is None else noisy_step)
     mind = twin(agent, task_of(mdp), random.agent, random.thinking)
     moves, returns = [], []
     mind.think()
