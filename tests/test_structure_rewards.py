@@ -97,6 +97,42 @@ def test_an_end_is_paid_for_as_an_end():
     assert missed(world, triples, rewards, np.flatnonzero(world.available.ravel())) == 0
 
 
+def test_a_goal_that_one_pair_has_reached_is_a_goal():
+    """One triple is no reason for a finer key; but who comes there is paid what others were."""
+    world = grid(6, 6, slip=0.0)
+    goal = world.S - 1
+    N = (world.P > 0) * 1.0
+    into = np.flatnonzero(N[:, :, goal].sum(axis=1) > 0)
+    N[into, :, goal] = 0.0
+    N[into[0], :, goal] = world.P[into[0], :, goal] > 0  # one of the ways to the goal was found
+    triples = world.counted(N, np.random.default_rng(0))
+    rewards, _, _ = rewards_of(triples, shape=Shape())  # "every step costs .04"
+    s, a = np.nonzero(world.P[:, :, goal])
+    said, _ = rewards.predict(s * world.A + a, np.full(len(s), goal))
+    assert np.allclose(said, 1.0)
+    others = np.flatnonzero(world.P[:, :, goal].ravel() == 0)
+    said, _ = rewards.predict(others, world.P.reshape(-1, world.S)[others].argmax(axis=1))
+    assert np.allclose(said, -0.04)
+
+
+def test_a_state_that_pays_one_and_not_the_other_follows_the_rule():
+    """Pressing a button pays 1, walking up to it nothing: who comes next way is paid nothing."""
+    world = grid(6, 6, slip=0.0)
+    cell = world.index[2, 2]
+    world.r[:], N = 0.0, (world.P > 0) * 1.0
+    world.r[cell, 0] = 1.0  # whatever follows
+    world.P[cell, 0], N[cell, 0] = np.eye(world.S)[cell], np.eye(world.S)[cell]
+    came = N[:, :, cell].copy()
+    N[:, :, cell] = 0.0
+    N[cell, 0, cell] = 1.0
+    walked = [(s, a) for s, a in np.argwhere(came > 0) if s != cell]
+    N[*walked[0], cell] = 1.0
+    rewards, _, _ = rewards_of(world.counted(N, np.random.default_rng(0)), shape=Shape())
+    pairs = np.array([s * world.A + a for s, a in walked])
+    assert len(pairs) > 2
+    assert np.allclose(rewards.predict(pairs, np.full(len(pairs), cell))[0], 0.0)
+
+
 def test_slopes_of_their_own_for_each_action():
     def outcomes(x, a):
         yield ((7 * x[0] + 3) % 20,), 1.0, (1 - x[0] / 20, -3.0, 0.25 * x[0])[a]
