@@ -9,7 +9,7 @@ from scipy import stats
 import gim
 from gim.envs import TabularEnv, make, tasks
 from gim.jit import entry
-from gim.sampling import TERMINATED, begin, step
+from gim.sampling import TERMINATED, begin, noisy_step, step
 
 IDS = {  # by the name of the task
     spec.kwargs["task"]: name
@@ -321,14 +321,14 @@ def test_a_wrong_model_is_noticed():
 def test_the_environment_draws_the_bits_of_the_compiled_kernels(noise):
     mdp = make("gridworld", map=MAZE, terminal_goals=True).with_(noise=noise)
     env, rng, actions = mdp.to_gymnasium(), np.random.default_rng(7), np.random.default_rng(8)
-    seed = 7
+    seed, draw = 7, step if mdp.noise is None else noisy_step
     for _ in range(50):
         (s, _), seed = env.reset(seed=seed), None
         assert s == begin(mdp.world, rng)
         over = False
         while not over:
             a = int(actions.integers(mdp.A))
-            expected = step(mdp.world, s, a, rng)
+            expected = draw(mdp.world, s, a, rng)
             s, r, terminated, truncated, _ = env.step(a)
             assert (s, r, TERMINATED * terminated) == expected
             over = terminated or truncated
