@@ -18,7 +18,7 @@ pytestmark = [
 ]
 
 AGENTS = ["gim:m=10", "rmax:m=10", "q_learning"]
-TRIALS = grid(["synthetic", "casinoland"], AGENTS, 100_000, range(4))
+TRIALS = grid(["synthetic", "casinoland"], AGENTS, 100_000, range(10))
 
 
 STUDY = faults.study()

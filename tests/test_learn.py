@@ -11,6 +11,7 @@ import pytest
 
 import gim
 from gim.cli import main
+from gim.inference.base import Inference, inferences
 from gim.inference.prior import no_prior, prior_of
 from gim.logs import case, experience
 from gim.logs.case import belief_of
@@ -145,9 +146,7 @@ def test_a_pair_nobody_tried_needs_a_prediction_worth_a_visit():
     rows = [(0, 0, 1.0, 1)] * 2 + [(1, 0, 2.0, 2)] * 60 + [(2, 1, 0.0, 3)] + [(3, 0, 0.0, 0)] * 9
     log = gim.from_log(rows)
 
-    class Sure:
-        reuses = by_triple = False
-
+    class Sure(Inference, registry=inferences):  # which does not list it
         def __call__(self, counts, frame, rng):
             return prior_of(np.full((4, 2, 4), 0.25), np.full((4, 2), 50.0))
 

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.agents.unknowns import missing
 from gim.inference.belief import belief_of
-from gim.inference.prior import no_prior, prior_of
+from gim.inference.prior import prior_of
 from gim.model import counts as counting
 from gim.model.completion import completions
 from gim.model.counts import counts_of, new_counts, new_known, review
@@ -85,14 +84,6 @@ def test_a_belief_from_a_file_has_a_prior_of_the_right_form():
     assert right.fault() == ""
     wrong = right._replace(prior=right.prior._replace(first=np.array([0, 2, 3])))
     assert wrong.fault()
-
-
-def test_what_must_be_hidden_is_told_from_the_best_mean():
-    """Four visits paid .4 together: .1 each, where up to 1 can be paid."""
-    counts = new_counts(2, 1)
-    counts.n[0], counts.R[0] = 4, 0.4
-    belief = belief_of(counts, np.zeros(2, bool), no_prior(2, 1))
-    assert missing(belief, (0.0, 1.0)) == pytest.approx(1 - 2 * 0.1)
 
 
 @pytest.mark.parametrize("limit", [1 << 24, 0])
