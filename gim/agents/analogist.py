@@ -180,7 +180,7 @@ def hopeful(
             if tests:
                 without[i] = min(ceiling[h], now + later[i] * one[i])
         if tests:
-            if find > 0.0 and h < H - 1:
+            if find > 0.0 and h < H - 1:  # at the last step there is nothing to be gained
                 raise_bars(q0, test, later, one, bar)
                 gains(N, v0, bar, gain)
             for i in range(S * A):
@@ -199,10 +199,9 @@ hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
 
 def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
-    parts = tuple(np.empty((9, S * A)))
-    q0 = np.empty((S, A))
+    rows, q0 = tuple(np.empty((9, S * A))), np.empty((S, A))
     without = q0, q0.reshape(-1), np.empty(S), np.empty(S, np.int64)
-    return parts[:4], parts[4:8], parts[8], without
+    return rows[:4], rows[4:8], rows[8], without
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
