@@ -1,12 +1,15 @@
-"""Twenty worlds as a user might write them, each a function of a state and an action.
+"""Some thirty worlds as a user might write them, each a function of a state and an action.
 
 They were written to try the default learner on what it had not seen: games, locks, machines, mazes,
 trade, and worlds in which no analogy holds. `python -m benchmarks.first_episodes --written` plays
 them. Two of them changed the learner. In `chain` it was far behind its plain twin, because small
 rewards near the start ended its search; it was mended, and three more of that kind (`far_chain`,
-`deep_sea`, `maze`) were added. In `shortest_path` it sought no end of the episode.
+`deep_sea`, `maze`) were added. In `shortest_path` it sought no end of the episode. Those of
+`decisions` came later, to try it again; `epidemic` showed that an action that was hardly tried was
+taken for the others.
 """
 
+from benchmarks.written import decisions as decisions
 from benchmarks.written import grids as grids
 from benchmarks.written import others as others
 from benchmarks.written.base import WORLDS as WORLDS
