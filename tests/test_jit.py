@@ -190,6 +190,19 @@ def test_what_seldom_has_work_is_compiled_when_it_has(made):
     assert sum(again.stats.cache_hits.values()) == 1, "machine code on disk was not used"
 
 
+def test_plain_python_may_work_on_views_that_give_its_own_numbers():
+    def scale(values, table, factor):
+        for i in range(len(values)):
+            assert type(values[i]) is type(table[i, 0]) is type(factor) is float
+            table[i, 1] = values[i] * factor
+
+    values, table = np.array([1.5, 2.0, 0.1]), np.zeros((3, 2))
+    seldom_run = jit.seldom(lambda *_: 0.0, by_views=True)(scale)
+    seldom_run(values[::-1], table, np.float64(3.0))
+    assert np.array_equal(table[:, 1], values[::-1] * 3.0)
+    assert not seldom_run.signatures
+
+
 def test_what_earlier_processes_have_done_counts(made):
     values = np.array([3.0, 7.0, 11.0])
     for steps in (3, 6, 9):

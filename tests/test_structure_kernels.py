@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gim.inference.structure import em as em_module
+from gim.inference.structure import mixture
 from gim.inference.structure.block import Block, Form, back_off
 from gim.inference.structure.blocks import part_of
 from gim.inference.structure.em import Stack, chances, em, fit, held_out
@@ -15,7 +17,7 @@ from gim.inference.structure.product import LONGEST, Product, by_key, combined
 from gim.inference.structure.search import _entropy, uniform
 from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
 from gim.inference.structure.triples import Triples, ranked
-from gim.jit import plain
+from gim.jit import Entry, plain, viewed
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
 
@@ -113,17 +115,32 @@ def test_a_fit_begins_at_the_base_measure_and_makes_so_many_steps(name):
     assert np.allclose(found.share, np.concatenate(slow.share), **TIGHT)
 
 
-def test_em_is_the_same_bits_in_plain_python():
+def ways(kernel):
+    """A kernel compiled, and plain on memoryviews and on arrays."""
+    if plain(kernel) is kernel or not isinstance(kernel, Entry):  # NUMBA_DISABLE_JIT=1
+        return [lambda *args: kernel(*viewed(args)), kernel]
+    on_views = plain(kernel)
+    return [
+        lambda *args: Entry.__call__(kernel, *args),
+        lambda *args: on_views(*viewed(args)),
+        on_views,
+    ]
+
+
+def test_em_is_the_same_bits_in_plain_python(monkeypatch):
     triples, move = CASES["grid"]
     data = Explained(triples, move)
     stack, kappa = Stack(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
     seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
     sizes, last = (stack.contexts, stack.cells), np.array([0.3, 30.0])
     given = np.arange(data.folds), data.fold, seen, sizes, data.bases, data.bases
-    for found, slow in zip(
-        em(*given, kappa, last, 5, 0.05), plain(em)(*given, kappa, last, 5, 0.05), strict=True
-    ):
-        assert np.array_equal(found, slow)
+    first, *others = [
+        monkeypatch.setattr(em_module, "_em", way) or em(*given, kappa, last, 5, 0.05)
+        for way in ways(em_module._em)
+    ]
+    for other in others:
+        for found, slow in zip(first, other, strict=True):
+            assert np.array_equal(found, slow)
 
 
 def contexts_of(block, pair):
@@ -269,7 +286,7 @@ def test_products_are_products_over_states_that_exist():
             assert abs(rows[p, world.index[state]] - chance) < 1e-3
 
 
-def test_types_agree_with_lists():
+def test_types_agree_with_lists(monkeypatch):
     triples, move = CASES["grid"]
     data = Explained(triples, move)
     prior = prepared(data, by_action(data))
@@ -281,12 +298,17 @@ def test_types_agree_with_lists():
         prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
         prior.chance,
     )  # fmt: skip
-    for way in (settle, plain(settle)):
-        *counts, after, gamma, held = way(seen, mass, n, share, KAPPA, 1, 0.05)
+    several = []
+    for way in ways(mixture._settle):
+        monkeypatch.setattr(mixture, "_settle", way)
+        several.append(settle(seen, mass, n, share, KAPPA, 3, 0.05))
+        *counts, after, gamma, held = settle(seen, mass, n, share, KAPPA, 1, 0.05)
         expected = naive.type_step(prior, mass, n, share, KAPPA)
         for one, slow in zip((gamma, held, *counts), expected, strict=True):
             assert np.allclose(one, slow, **TIGHT)
         assert np.allclose(after, (gamma.sum(axis=0) + 1) / (len(gamma) + 2), **TIGHT)
+    for found in zip(*several, strict=True):
+        assert all(np.array_equal(found[0], other) for other in found[1:])
     twice = settle(seen, *settle(seen, mass, n, share, KAPPA, 1, 0.05)[:3], KAPPA, 1, 0.05)
     for one, other in zip(twice, settle(seen, mass, n, share, KAPPA, 2, 0.05), strict=True):
         assert np.allclose(one, other, **TIGHT)

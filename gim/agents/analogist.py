@@ -139,7 +139,7 @@ def hopeful(
     `scales` multiply the parts of the bonus that stand for next states, for those that few visits
     have missed, for the best of them, for rewards, and for what few visits have missed of them,
     and what a test may find; `plan` is q, the same with pairs in a row [H, S*A], v and policy;
-    `room` is to work in: what allocates, or makes views, takes long to compile.
+    `room` is to work in, zeros: what allocates, or makes views, takes long to compile.
     """
     scale, rare, hope, of_rewards, missed, find = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
@@ -147,16 +147,14 @@ def hopeful(
     # reward, 1/n, its variance / n, bonus per step; sums over next states; bars; without a test
     (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, without, v0, policy0) = room
     H, S, A = q.shape
-    tests = False
-    for i in range(S * A):
-        r[i] = one[i] = noise[i] = bonus[i] = mean[i] = square[i] = later[i] = gain[i] = 0.0
+    many = 0  # pairs to test
     for s in range(S):
         for a in range(A):
             i = s * A + a
             if not available[s, a]:
                 r[i] = -np.inf
             elif n[s, a] > 0.0:
-                tests = tests or test[i] > 0.0
+                many += test[i] > 0.0
                 one[i] = 1.0 / n[s, a]
                 r[i] = high  # unless something is known of it
                 if n_r[s, a] > 0.0:
@@ -166,6 +164,7 @@ def hopeful(
                     bonus[i] = missed * L / n_r[s, a] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
+    tests = many > 0
     for s in range(S):
         v[H, s] = v0[s] = 0.0
     for h in range(H - 1, first - 1, -1):
@@ -201,7 +200,7 @@ hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
 
 def room_for(S: int, A: int) -> Any:
     """What `hopeful` works in."""
-    rows, q0 = tuple(np.empty((9, S * A))), np.empty((S, A))
+    rows, q0 = tuple(np.zeros((9, S * A))), np.empty((S, A))
     without = q0, q0.reshape(-1), np.empty(S), np.empty(S, np.int64)
     return rows[:4], rows[4:8], rows[8], without
 
@@ -313,10 +312,13 @@ class Analogist(Episodic, Agent, name="analogist"):
         0 for those that were met or are not inferred.
         """
         prior, counts = memory.belief.prior, memory.belief.counts
+        nothing = np.zeros(counts.n.size), np.zeros(counts.n.size)
         if not prior.speaks:
-            return np.zeros(counts.n.size), np.zeros(counts.n.size)
-        hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
+            return nothing
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
+        if not inferred.any():
+            return nothing
+        hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         hidden = (hidden * inferred).ravel()
         steps = mind.task.H * (mind.episode + 1)
         part = self._parts(memory.belief, mind)

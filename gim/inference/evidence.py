@@ -152,7 +152,7 @@ def add_rewards(
     return R, R2
 
 
-@seldom(lambda rows, paid, paid2, q, *_: 4 * (paid.size + q.size))
+@entry
 def _add_rewards(
     rows: Any,
     paid: Any,
@@ -166,7 +166,7 @@ def _add_rewards(
     R2: Any,
 ) -> None:
     N, columns, starts = rows
-    for i in range(n0.size):
+    for i in range(len(n0)):
         for j in range(starts[i], starts[i + 1]):
             R[i] += paid[j]
             R2[i] += paid2[j]
@@ -181,10 +181,10 @@ def _add_rewards(
                 R2[i] += n0[i] * q[k] * r * r
 
 
-@seldom(lambda total, q, *_: 4 * q.size)
+@seldom(lambda total, q, *_: 3 * q.size, by_views=True)
 def add_dense(total: Any, q: Any, next: Any, first: Any, n0: Any) -> None:
     """Add n0 q to the rows of `total` [S*A, S], in place."""
-    for i in range(n0.size):
+    for i in range(len(n0)):
         for j in range(first[i], first[i + 1]):
             total[i, next[j]] += n0[i] * q[j]
 
@@ -220,11 +220,10 @@ def add_csr(
 def holds(rows: Any, prior: Prior, n0: Floats, shared: SharedRows | None = None) -> Floats:
     """The probability w [S, A] that each prediction holds at its pair, given its own visits."""
     S, A = n0.shape
-    if shared is None:
-        said = predicted(rows[1], rows[2], prior.q, prior.next, prior.first)
-    else:
+    said = prior.q, prior.next, prior.first
+    if shared is not None:
         kind = np.repeat(shared.kind, np.diff(rows[2]))
-        said = shared.blocks[kind // EIGHT, rows[1], kind % EIGHT]
+        said = shared.blocks[kind // EIGHT, rows[1], kind % EIGHT], rows[1], rows[2]
     sides = compare_likelihoods(rows, said, n0.ravel(), prior.leak.ravel(), S)
     odds = np.log(np.maximum(prior.doubt, 1e-300)) - np.log1p(-np.minimum(prior.doubt, 1 - 1e-12))
     other = np.clip(sides[1] - sides[0], -700.0, 700.0).reshape(S, A) + odds
@@ -244,45 +243,30 @@ def log_gamma(x: float) -> float:
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 
-def predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any) -> Any:
-    """What is predicted of each successor that was met, in the order of the counts."""
-    said = np.zeros(columns.size)
-    _predicted(columns, starts, q, next, first, said)
-    return said
-
-
-@seldom(lambda columns, starts, q, *_: columns.size + q.size)
-def _predicted(columns: Any, starts: Any, q: Any, next: Any, first: Any, said: Any) -> None:
-    for i in range(starts.size - 1):
-        k = first[i]
-        for j in range(starts[i], starts[i + 1]):
-            while k < first[i + 1] and next[k] < columns[j]:
-                k += 1
-            if k < first[i + 1] and next[k] == columns[j]:
-                said[j] = q[k]
-
-
 def compare_likelihoods(rows: Any, said: Any, n0: Any, leak: Any, S: int) -> Any:
     """ln DM(N; n0 ((1 - leak) q + leak/S)) and ln DM(N; 1/S) of every row, [2, rows].
 
-    `said` is q of each successor that was met. The first is -inf where something was seen that is
-    impossible under the prediction.
+    `rows` are the counts and `said` is what is predicted, CSR parts with their columns in order.
+    The first is -inf where something was seen that is impossible under the prediction.
     """
     sides = np.zeros((2, n0.size))
     _compare(rows, said, n0, leak, S, sides)
     return sides
 
 
-@seldom(lambda rows, *_: 10 * rows[0].size)
+@entry
 def _compare(rows: Any, said: Any, n0: Any, leak: Any, S: int, sides: Any) -> None:
-    N, _, starts = rows
+    (N, columns, starts), (q, next, first) = rows, said
     blank = log_gamma(1.0 / S)
     for i in range(n0.size):
         if n0[i] <= 0.0 or starts[i] == starts[i + 1]:
             continue
-        total, with_q, without = 0.0, 0.0, 0.0
+        total, with_q, without, k = 0.0, 0.0, 0.0, first[i]
         for j in range(starts[i], starts[i + 1]):
-            alpha = n0[i] * ((1.0 - leak[i]) * said[j] + leak[i] / S)
+            while k < first[i + 1] and next[k] < columns[j]:
+                k += 1
+            predicted = q[k] if k < first[i + 1] and next[k] == columns[j] else 0.0
+            alpha = n0[i] * ((1.0 - leak[i]) * predicted + leak[i] / S)
             total += N[j]
             without += log_gamma(1.0 / S + N[j]) - blank
             if alpha <= 0.0:

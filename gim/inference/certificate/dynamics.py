@@ -22,7 +22,7 @@ from gim.inference.certificate.facts import Bools, Facts, Floats
 from gim.inference.certificate.judges import DIRECTIONS, Curve, Judges, parts_of
 from gim.inference.certificate.surprises import surprises
 from gim.inference.cross_validation import taken
-from gim.inference.evidence import compare_likelihoods, predicted
+from gim.inference.evidence import compare_likelihoods
 from gim.inference.prior import Prior
 from gim.inference.reuse import picked
 
@@ -70,7 +70,7 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
         return Dynamics(blank, blank, blank)
     told, leak = parts_of(predictions(prior, judges)), np.full(S * A, said.leak)
     n0 = said.curve.n0(judges.evidence).ravel()
-    rule, anything = compare_likelihoods(mine, predicted(*mine[1:], *told), n0, leak, S)
+    rule, anything = compare_likelihoods(mine, told, n0, leak, S)
     odds = np.log(said.doubt / (1.0 - said.doubt)).ravel() + np.clip(anything - rule, -700.0, 700.0)
     holds = 1.0 / (1.0 + np.exp(np.clip(odds, -700.0, 700.0)))
     holds[((prior.n0 == 0) | said.unlike).ravel()] = 0.0

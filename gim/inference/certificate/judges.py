@@ -28,7 +28,7 @@ from scipy import sparse
 
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
-from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma, predicted
+from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma
 from gim.jit import seldom
 from gim.model.counts import transitions
 
@@ -176,7 +176,7 @@ class Judges:
         the share of failures are those under which the judges are most likely.
         """
         N = parts_of(self.N)
-        said = predicted(*N[1:], *parts_of(self.held))
+        said = parts_of(self.held)
         own, best, found = n0.ravel()[self.pairs], -np.inf, Failures(np.zeros(0), 1.0, 0.0)
         for leak in LEAKS:
             rule, anything = compare_likelihoods(N, said, own, np.full(own.size, leak), self.S)
@@ -245,7 +245,7 @@ def worth_likelihoods(
     return found
 
 
-@seldom(lambda squares, spread, noise, floor, e, n, curves, _: 3 * squares.size * len(curves))
+@seldom(lambda squares, spread, noise, floor, e, n, curves, _: 2 * squares.size * len(curves))
 def _add_likelihoods(
     squares: Any, spread: Any, noise: Any, floor: Any, e: Any, n: Any, curves: Any, found: Any
 ) -> None:

@@ -144,14 +144,14 @@ def chances(data: Explained, stack: Stack, kappa: Floats, found: Posterior) -> F
 @hot
 def shrink(n: Any, context: Any, p: int, own: float, kappa: Any, scale: Any) -> None:
     """1 / (n_c + kappa) of the contexts of a pair, less its own visits."""
-    for level in range(kappa.size):
+    for level in range(len(kappa)):
         scale[level] = 1.0 / (max(n[context[p, level]] - own, 0.0) + kappa[level])
 
 
 @hot
 def above(e: int, own: float, chance: float, cell: Any, kappa: Any, scale: Any, mass: Any) -> float:
     """The chance of an explanation by all levels but the last, less what its own pair counts."""
-    for level in range(kappa.size - 1):
+    for level in range(len(kappa) - 1):
         others = max(mass[cell[e, level]] - own, 0.0)
         chance = (others + kappa[level] * chance) * scale[level]
     return chance
@@ -174,7 +174,7 @@ def explain(
 ) -> float:
     """The expectation: new shares of an observation; the logarithm of its chance."""
     _, begin, weight, _, _, cell = seen
-    L = kappa.size - 1
+    L = len(kappa) - 1
     for e in range(begin[i], begin[i + 1]):
         own = share[f, e] * weight[i]
         chance = above(e, own, base[f, e], cell, kappa, scale, mass)
@@ -186,14 +186,15 @@ def explain(
 def count(seen: Any, fold: Any, out: int, share: Any, f: int, mass: Any) -> None:
     """The maximisation: E_c(o) of all levels, [cells], without the pairs of a fold."""
     first, begin, weight, _, _, cell = seen
-    for c in range(mass.size):
+    for c in range(len(mass)):
         mass[c] = 0.0
-    for p in range(fold.size):
+    for p in range(len(fold)):
         if fold[p] != out:
             for i in range(first[p], first[p + 1]):
                 for e in range(begin[i], begin[i + 1]):
+                    x = share[f, e] * weight[i]
                     for level in range(cell.shape[1]):
-                        mass[cell[e, level]] += share[f, e] * weight[i]
+                        mass[cell[e, level]] += x
 
 
 @hot
@@ -213,8 +214,8 @@ def judge(
     _, begin, _, _, _, cell = seen
     for e in range(begin[i], begin[i + 1]):
         chance = above(e, 0.0, base[f, e], cell, kappa, scale, mass)
-        for k in range(last.size):
-            others = mass[cell[e, kappa.size - 1]] + last[k] * chance
+        for k in range(len(last)):
+            others = mass[cell[e, len(kappa) - 1]] + last[k] * chance
             held[k, i] += others / (rest + last[k])
 
 
@@ -246,7 +247,7 @@ def em(
     return held, share, mass
 
 
-@seldom(lambda out, fold, seen, *_: 6 * out.size * seen[-1].size)
+@seldom(lambda out, fold, seen, *_: 3 * out.size * seen[-1].size, by_views=True)
 def _em(
     out: Any,
     fold: Any,
@@ -262,21 +263,21 @@ def _em(
     """`em`, with room for what it returns and works in: what allocates takes long to compile."""
     first, begin, weight, visits, context, _ = seen
     share, held, n, mass, scale = room
-    for f in range(out.size):
+    for f in range(len(out)):
         total, before = 0.0, -np.inf
-        for c in range(n.size):
+        for c in range(len(n)):
             n[c] = 0.0
-        for p in range(fold.size):
+        for p in range(len(fold)):
             if fold[p] != out[f]:
                 total += visits[p]
-                for level in range(kappa.size):
+                for level in range(len(kappa)):
                     n[context[p, level]] += visits[p]
-        for i in range(weight.size):
+        for i in range(len(weight)):
             normalise(begin, i, start, share, f)
         count(seen, fold, out[f], share, f, mass)
         for _ in range(iterations):
             likelihood = 0.0
-            for p in range(fold.size):
+            for p in range(len(fold)):
                 if fold[p] != out[f]:
                     shrink(n, context, p, visits[p], kappa, scale)
                     for i in range(first[p], first[p + 1]):
@@ -287,9 +288,9 @@ def _em(
             if likelihood < before + max(enough, PER_VISIT * total):
                 break
             before = likelihood
-        for p in range(fold.size):
+        for p in range(len(fold)):
             if fold[p] == out[f]:
                 shrink(n, context, p, 0.0, kappa, scale)
-                rest = n[context[p, kappa.size - 1]]
+                rest = n[context[p, len(kappa) - 1]]
                 for i in range(first[p], first[p + 1]):
                     judge(seen, i, base, f, kappa, last, scale, rest, mass, held)

@@ -33,7 +33,7 @@ def settle(
     return mass, n, share, gamma, held
 
 
-@seldom(lambda seen, one, other, share, *_: 12 * share.size * seen[-1].size)
+@seldom(lambda seen, one, other, share, *_: 5 * share.size * seen[-1].size, by_views=True)
 def _settle(
     seen: Any,
     one: Any,
@@ -49,19 +49,19 @@ def _settle(
 
     What allocates takes long to compile, so that it gets all it works in.
     """
-    states, weight, K, before = seen[0], seen[3], share.size, -np.inf
+    states, weight, K, before = seen[0], seen[3], len(share), -np.inf
     (mass, n), (old_mass, old_n) = one, other
     for i in range(iterations):
         old_mass, mass, old_n, n = mass, old_mass, n, old_n
         step(seen, old_mass, old_n, share, kappa, gamma, held, mass, n)
         likelihood = 0.0
-        for j in range(weight.size):
+        for j in range(len(weight)):
             likelihood += weight[j] * math.log(held[j])
         for k in range(K):
             share[k] = 1.0
-            for z in range(states.size - 1):
+            for z in range(len(states) - 1):
                 share[k] += gamma[z, k]
-            share[k] /= states.size - 1 + K
+            share[k] /= len(states) - 1 + K
         if likelihood < before + enough:
             return i + 1
         before = likelihood
@@ -91,13 +91,13 @@ def step(
 ) -> None:
     """One step of EM: chances of types, of observations, and the counts that follow."""
     states, first, begin, weight, visits, context, cell, chance = seen
-    K = share.size
+    K = len(share)
     for k in range(K):
         for c in range(mass.shape[1]):
             new_mass[k, c] = 0.0
         for c in range(n.shape[1]):
             new_n[k, c] = 0.0
-    for z in range(states.size - 1):
+    for z in range(len(states) - 1):
         for k in range(K):
             gamma[z, k] = math.log(share[k])
             for p in range(states[z], states[z + 1]):
