@@ -196,7 +196,7 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
         assert scratch.warm(find("pass", before="n -= 1"), names, 1).status == TIMEOUT
         scratch._warm.kill()
         scratch._warm = None
-        monkeypatch.setattr(tool, "EXTRA", 4.0)  # for what never ends
+        monkeypatch.setattr(tool, "EXTRA", 1.0)  # for what never ends
         assert fate(find("pass", before="n -= 1")).status == TIMEOUT
         assert (scratch.root / "gim" / "planning.py").read_text() == TOY
     finally:
