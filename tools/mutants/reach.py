@@ -104,10 +104,9 @@ class Reach:
         return self.folder / f"{file.stem}.json"
 
     def _digest(self, file: Path, modules: Iterable[str]) -> str:
-        """Of a file of tests, its helpers, and the modules that it reaches."""
-        digest = hashlib.sha256(file.read_bytes() + str(self.slow).encode())
-        helpers = [path for path in file.parent.glob("*.py") if not path.name.startswith("test_")]
-        for path in [*sorted(helpers), *(self.root / name for name in sorted(modules))]:
+        """Of a file of tests, the helpers that it imports, and the modules that it reaches."""
+        digest = hashlib.sha256(str(self.slow).encode())
+        for path in [*_with_helpers(file), *(self.root / name for name in sorted(modules))]:
             digest.update(path.read_bytes() if path.exists() else b"")
         return digest.hexdigest()
 
@@ -121,3 +120,26 @@ class Reach:
             if any(isinstance(node, ast.ImportFrom) and node.module == name for node in nodes):
                 found.append(path.relative_to(self.root).as_posix())
         return found
+
+
+def _with_helpers(file: Path) -> list[Path]:
+    """A file of tests and what it imports of its own folder, directly or not."""
+    found, left = {file}, [file, file.parent / "conftest.py"]
+    while left:
+        path = left.pop()
+        if path.exists():
+            found.add(path)
+            names = {
+                name for node in ast.walk(ast.parse(path.read_bytes())) for name in _named(node)
+            }
+            left += {file.parent / f"{name}.py" for name in names} - found - set(left)
+    return sorted(found)
+
+
+def _named(node: ast.AST) -> list[str]:
+    """The last parts of all names that an import may take from the folder of tests."""
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[-1] for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").split(".")[-1], *(alias.name for alias in node.names)]
+    return []
