@@ -74,12 +74,16 @@ class Reach:
     def of(self, mutant: Mutant) -> list[Test]:
         """The tests that may notice a mutant, plain ones before compiled, the quickest first.
 
-        A fault outside of all functions may be noticed wherever its module is used, also by those
-        that only import a constant from it.
+        Of compiled functions nothing is seen: a test that runs so, and was stopped when it did not,
+        may reach all of those in a module that it reaches. A fault outside of all functions may be
+        noticed wherever its module is used, also by those that only import a constant from it.
         """
         if mutant.function:
-            places = {f"{mutant.module} {mutant.function}"}
-            found = [test for test in self.tests if places & test.reach]
+            place = f"{mutant.module} {mutant.function}"
+            found = [test for test in self.tests if place in test.reach]
+            if mutant.function in self._compiled(mutant.module):
+                unseen = [t for t in self.tests if t.compiled and t not in found]
+                found += [t for t in unseen if any(p.split()[0] == mutant.module for p in t.reach)]
         else:
             modules = {mutant.module, *self._importers(mutant.module)}
             found = [t for t in self.tests if any(p.split()[0] in modules for p in t.reach)]
@@ -110,6 +114,14 @@ class Reach:
             digest.update(path.read_bytes() if path.exists() else b"")
         return digest.hexdigest()
 
+    def _compiled(self, module: str) -> set[str]:
+        """The functions of a module that `gim.jit` compiles."""
+        tree = ast.parse((self.root / module).read_bytes())
+        froms = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        marks = {x.name for node in froms if node.module == "gim.jit" for x in node.names}
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        return {f.name for f in functions if marks & {_mark(each) for each in f.decorator_list}}
+
     def _importers(self, module: str) -> list[str]:
         """The modules that import names from this one."""
         name = module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
@@ -134,6 +146,11 @@ def _with_helpers(file: Path) -> list[Path]:
             }
             left += {file.parent / f"{name}.py" for name in names} - found - set(left)
     return sorted(found)
+
+
+def _mark(decorator: ast.expr) -> str:
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return named.id if isinstance(named, ast.Name) else ""
 
 
 def _named(node: ast.AST) -> list[str]:
