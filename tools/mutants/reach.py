@@ -81,7 +81,7 @@ class Reach:
         if mutant.function:
             place = f"{mutant.module} {mutant.function}"
             found = [test for test in self.tests if place in test.reach]
-            if mutant.function in self._compiled(mutant.module):
+            if self.compiles(mutant):
                 unseen = [t for t in self.tests if t.compiled and t not in found]
                 found += [t for t in unseen if any(p.split()[0] == mutant.module for p in t.reach)]
         else:
@@ -114,13 +114,14 @@ class Reach:
             digest.update(path.read_bytes() if path.exists() else b"")
         return digest.hexdigest()
 
-    def _compiled(self, module: str) -> set[str]:
-        """The functions of a module that `gim.jit` compiles."""
-        tree = ast.parse((self.root / module).read_bytes())
+    def compiles(self, mutant: Mutant) -> bool:
+        """Whether the fault is in a function that `gim.jit` compiles."""
+        tree = ast.parse((self.root / mutant.module).read_bytes())
         froms = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
         marks = {x.name for node in froms if node.module == "gim.jit" for x in node.names}
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-        return {f.name for f in functions if marks & {_mark(each) for each in f.decorator_list}}
+        made = [f.name for f in functions if marks & {_mark(each) for each in f.decorator_list}]
+        return mutant.function.split(".")[0] in made
 
     def _importers(self, module: str) -> list[str]:
         """The modules that import names from this one."""
