@@ -173,15 +173,15 @@ def test_a_plan_in_an_episode_waits_for_as_long_as_it_takes(monkeypatch):
 
 
 def test_doubt_is_drawn_ever_more_seldom():
-    """With probability 1 / (2 sqrt(episodes)), and then the square of a uniform number."""
+    """With probability 1 / (2 sqrt(episodes)), and then 1.5 u^4 of a uniform number u."""
     rng = np.random.default_rng(0)
     for episode in (0, 24, 399):
         drawn = np.array([multiplier(episode, rng) for _ in range(20_000)])
         doubts = drawn[drawn != LITTLE]
         share = 0.5 / math.sqrt(episode + 1)
         assert doubts.size / drawn.size == pytest.approx(share, rel=0.15)
-        assert np.sqrt(doubts).mean() == pytest.approx(0.5, abs=0.06)
-        assert 0 <= doubts.min() <= doubts.max() <= 1
+        assert ((doubts / 1.5) ** 0.25).mean() == pytest.approx(0.5, abs=0.06)
+        assert 0 <= doubts.min() <= doubts.max() <= 1.5
 
 
 def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
@@ -322,33 +322,41 @@ def test_the_range_says_what_is_still_missing():
     """It is shared out among pairs by what each of them may hide."""
     counts, one, hidden = new_counts(2, 2), np.zeros(2, np.int64), np.array([0.0, 0.1, 0.0, 0.3])
     belief = asked(counts)
-    assert missing(belief, (-1.0, 3.0), one, hidden).tolist() == [0.0] * 4  # no step was taken
     counts.n[0], counts.R[0] = (2, 4), (0.0, 2.0)  # pay 0 and .5: the middle is 1
-    assert np.allclose(missing(belief, (-1.0, 3.0), one, hidden), [0.0, 0.25, 0.0, 0.75])
+    assert np.allclose(missing(belief, (-1.0, 3.0), one, hidden, 5), [0.0, 0.25, 0.0, 0.75])
     counts.n[1, 0], counts.R[1, 0] = 1, 1.5
-    assert missing(belief, (-1.0, 3.0), one, hidden).tolist() == [0.0] * 4
+    assert missing(belief, (-1.0, 3.0), one, hidden, 5).tolist() == [0.0] * 4
+
+
+def test_an_action_that_paid_nothing_in_many_states_hides_less():
+    """Of three states, one action was met in two and the other in none: shares of 1/3 and 1."""
+    counts, hidden = new_counts(3, 2), np.array([0.0, 0.1, 0.0, 0.1, 0.1, 0.1])
+    counts.n[:2, 0] = 1
+    found = missing(asked(counts), (-1.0, 3.0), np.zeros(3, np.int64), hidden, 5)
+    assert np.allclose(found, np.array([0.0, 3.0, 0.0, 3.0, 1.0, 3.0]) * 2.0 / 10.0)
 
 
 def test_what_was_found_in_one_part_of_the_world_is_missing_in_the_others():
-    """By the steps that were spent in each: three quarters of them where the best pays .5."""
+    """By the steps that were spent in each, and the episode under way of two steps in either."""
     counts, hidden = new_counts(2, 2), np.array([0.0, 0.1, 0.2, 0.2])
     counts.n[:], counts.R[:] = [[6, 0], [2, 0]], [[3.0, 0.0], [4.0, 0.0]]
-    found = missing(asked(counts), (-1.0, 3.0), np.array([0, 1]), hidden)
-    assert np.allclose(found, [0.0, 0.75, 0.0, 0.0])
-    counts.R[1, 0] = 0.0  # nothing there, either: 2, in a quarter of the steps, for two pairs
-    found = missing(asked(counts), (-1.0, 3.0), np.array([0, 1]), hidden)
-    assert np.allclose(found, [0.0, 0.75, 0.25, 0.25])
+    found = missing(asked(counts), (-1.0, 3.0), np.array([0, 1]), hidden, 2)
+    assert np.allclose(found, [0.0, 0.8, 0.0, 0.0])
+    # nothing there, either: 2, in .4 of the steps, for two pairs, one of an action met twice
+    counts.R[1, 0] = 0.0
+    found = missing(asked(counts), (-1.0, 3.0), np.array([0, 1]), hidden, 2)
+    assert np.allclose(found, [0.0, 0.8, 0.2, 0.6])
 
 
 def test_where_every_step_costs_an_end_is_missing():
     counts, one, hidden = new_counts(2, 2), np.zeros(2, np.int64), np.array([0.0, 1.0, 0.0, 1.0])
     belief = asked(counts, given=True)
     counts.n[0, 0], counts.R[0, 0] = 3, -3.0
-    assert missing(belief, (-6.0, -1.0), one, hidden).tolist() == [0.0, 0.5, 0.0, 0.5]
+    assert missing(belief, (-6.0, -1.0), one, hidden, 5).tolist() == [0.0, 0.5, 0.0, 0.5]
     belief.terminal[1] = True
-    assert missing(belief, (-6.0, -1.0), one, hidden).tolist() == [0.0] * 4
+    assert missing(belief, (-6.0, -1.0), one, hidden, 5).tolist() == [0.0] * 4
     belief.rewards.given = False
-    assert missing(belief, (-6.0, -1.0), one, hidden).tolist() == [0.0] * 4
+    assert missing(belief, (-6.0, -1.0), one, hidden, 5).tolist() == [0.0] * 4
 
 
 @pytest.mark.parametrize("dense", [True, False])

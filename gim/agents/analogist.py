@@ -11,10 +11,11 @@ at most the most that can come, V1 and V0 being the maxima with and without a te
 
 The bonus b is that of `gim.agents.ucbvi` by its rule, along an episode about one standard error of
 the return. Its multiplier x is drawn for each plan (as in RandUCB: Vaswani, Mehrabian, Durand and
-Kveton, 2020): a tenth as a rule, and the square of a uniform number with probability
+Kveton, 2020): a tenth as a rule, and 1.5 u^4 of a uniform number u with probability
 1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
-plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that,
-and the square spares most of them the cost of doubting all. Few visits may have missed the next
+plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that.
+One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
+spares most of these plans the cost of doubting all. Few visits may have missed the next
 state that matters, and one slip must not close a way for good. So to the term for what n visits
 have missed comes one that is not as little, for the best state that they may have missed,
 
@@ -91,6 +92,7 @@ from gim.params import Within
 from gim.planning.sweeps import rows_of, take_best
 
 LITTLE = 0.1  # of the bonus, as a rule
+MUCH = 1.5  # the most of it
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
@@ -205,9 +207,9 @@ def room_for(S: int, A: int) -> Any:
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
-    """What the bonus is multiplied by in a plan: little as a rule, now and then up to all of it."""
+    """What the bonus is multiplied by in a plan: little as a rule, now and then MUCH of it."""
     u, x = rng.random(2)
-    return float(x * x) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
+    return MUCH * float(x**4) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
 
 
 def grown(belief: Belief) -> float:
@@ -317,7 +319,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
         hidden = (hidden * inferred).ravel()
         steps = mind.task.H * (mind.episode + 1)
-        sought = missing(memory.belief, rewards, self._parts(memory.belief, mind), hidden)
+        part = self._parts(memory.belief, mind)
+        sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
         times = grown(memory.belief)
         test = (rewards[1] - rewards[0]) * times * hidden + steps * sought
         return test, times * (inferred * prior.doubt).ravel()

@@ -72,15 +72,18 @@ def missing(
     rewards: tuple[float, float],
     part: NDArray[np.int64],
     hidden: NDArray[np.float64],
+    H: int,
 ) -> NDArray[np.float64]:
     """What each pair [S*A] might pay more than all that were met, for each step of the run.
 
     In each part of the world more must be hidden: twice what the best pair met there lacks to half
     of the range. One of its pairs never met pays that; each has the share in it that it has in all
-    that is `hidden` there [S*A]. A part counts for as much of the run as was spent in it. Where
-    every step costs, it is an end of the episode that is hidden, until one was met.
+    that is `hidden` there [S*A], less where its action was met in k states, as 1 / (k + 1). A part
+    counts for as much of the run as was spent in it, and the episode under way, of H steps, for
+    whole. Where every step costs, it is an end of the episode that is hidden, until one was met.
     """
     counts, many = belief.counts, int(part.max()) + 1
+    hidden = (hidden.reshape(counts.n.shape) / (1.0 + (counts.n > 0).sum(0))).ravel()
     of = np.repeat(part, counts.n.shape[1])
     lacks = np.zeros(many)
     if rewards[1] < 0.0 and not belief.terminal.any():
@@ -90,7 +93,7 @@ def missing(
         np.maximum.at(best, of[met], counts.R.ravel()[met] / counts.n.ravel()[met])
         lacks = np.maximum(0.0, rewards[0] + rewards[1] - 2.0 * best)
     visits = np.bincount(of, counts.n.ravel(), many)
-    spent = visits / max(float(visits.sum()), 1.0)
+    spent = (visits + H) / (float(visits.sum()) + H)
     all_hidden = np.maximum(np.bincount(of, hidden, many), 1e-300)
     return np.asarray((lacks * spent / all_hidden)[of] * hidden)
 
