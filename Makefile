@@ -8,7 +8,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: demo docs wheels test lint types bench mutants faults fuzz soak runs extremes audit clean
+.PHONY: demo docs wheels test lint types bench golden mutants faults fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -37,6 +37,10 @@ types: $(VENV)/.ready
 # Ratios against peers and against the floor, in one run; peers get environments of their own.
 bench: $(VENV)/.ready
 	$(BIN)/python -m benchmarks
+
+# What inference and certificates come to in small worlds, written down anew: a change that is meant.
+golden: $(VENV)/.ready
+	$(BIN)/python -m tests.golden_net
 
 # Small faults in the core, one at a time: do the tests notice? Takes hours, and may be stopped.
 mutants: $(VENV)/.ready

@@ -188,11 +188,11 @@ class Run:
         with self.mind.timed("compiling"):
             self._driver.advance(self.memory, self.clock, self._returns, budget=0)
         self._begin()
-        budget = 1024
+        budget, since = 1024, time.thread_time()
         with interrupts() as interrupted:
             while not self.finished:
                 before, steps = time.perf_counter(), self.steps
-                wake = self._advance(budget)
+                wake, since = self._advance(budget, since)
                 now = time.perf_counter()
                 if not wake:  # an undisturbed slice: aim the next one at SLICE seconds
                     rate = (self.steps - steps) / max(now - before, 1e-6)
@@ -205,43 +205,49 @@ class Run:
                     reported = now
                     if callback(self._report(now - began)):
                         break
+                    since = time.thread_time()
         return self
 
     def pause_at(self, steps: int) -> Run:
         """Play up to this number of steps in all, and pause there (or where a pause is next)."""
         self._begin()
+        since = time.thread_time()
         while not self.finished and self.steps < steps:
-            self._advance(steps - self.steps)
+            _, since = self._advance(steps - self.steps, since)
         return self
 
     def _begin(self) -> None:
         """Think once before the first step."""
         if not self._thought:
             self._thought = True
-            self._think()
+            self._think(time.thread_time())
 
-    def _advance(self, budget: int) -> int:
-        """One slice: play, then do what the agent asks for."""
-        before = time.thread_time()
+    def _advance(self, budget: int, since: float) -> tuple[int, float]:
+        """One slice: play, then do what the agent asks for; its wish, and the processor time then.
+
+        `since` is that of the slice before: to ask for it costs as much as some agents' thoughts.
+        """
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
-        self.mind.seconds["interacting"] += time.thread_time() - before
+        now = time.thread_time()
+        self.mind.seconds["interacting"] += now - since
         if wake & GROW:
             self.memory = self.agent.grow(self.memory)
         if wake & THINK:
-            self._think()
-        return wake
+            now = self._think(now)
+        return wake, now
 
-    def _think(self) -> None:
-        episode = self.clock.episode.item()
-        if self.clock.h.item() == 0 and self.steps > 0:
-            episode -= 1  # that of the last step
-        self.mind.episode, self.mind.step = episode, self.clock.h.item()
-        seconds = self.mind.seconds
-        before, counted = time.thread_time(), sum(seconds.values())
-        if (memory := self.agent.think(self.memory, self.mind)) is not None:
+    def _think(self, since: float) -> float:
+        """Think, since this processor time; the time then."""
+        mind, clock = self.mind, self.clock
+        mind.episode, mind.step = clock.episode.item(), clock.h.item()
+        if mind.step == 0 and clock.steps.item() > 0:
+            mind.episode -= 1  # that of the last step
+        counted = sum(mind.seconds.values())
+        if (memory := self.agent.think(self.memory, mind)) is not None:
             self.memory = memory
-        named = sum(seconds.values()) - counted
-        seconds["thinking"] += max(0.0, time.thread_time() - before - named)
+        now, named = time.thread_time(), sum(mind.seconds.values()) - counted
+        mind.seconds["thinking"] += max(0.0, now - since - named)
+        return now
 
     def _report(self, seconds: float) -> Report:
         done = self.returns

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import calibration, curves, large_gim, large_learner
+from benchmarks import calibration, curves, large_gim, large_learner, versions
 
 
 def made_up(monkeypatch, name, missed):
@@ -127,3 +127,31 @@ def test_a_star_marks_what_is_below_nominal_by_two_standard_errors():
     assert calibration.text("tightness", np.array([1.0, 3.0, 50.0])) == "3"
     assert calibration.text("largest", np.array([0.1, 0.02])) == "0.1"
     assert calibration.text("coverage_unmet", np.array([np.nan])) == "-"
+
+
+class Played:
+    """A version whose rounds are known."""
+
+    def __init__(self, rates):
+        self.left = [1.0, *rates]  # the first round compiles, and does not count
+
+    def rate(self, agent, world):
+        return self.left.pop(0)
+
+
+def test_two_versions_are_compared_by_their_fastest_rounds():
+    before, now = Played([10.0, 8.0, 2.0, 4.0]), Played([9.0, 6.0, 3.0, 4.0])
+    found = versions.ratio(before, now, "ucbvi", "riverswim", rounds=4)
+    assert found == [10.0, 9.0, 0.9, (1.0 + 0.9) / 2]
+    assert before.left == now.left == []
+
+
+def test_a_version_plays_what_it_is_asked_to(monkeypatch):
+    monkeypatch.setattr(versions, "MANY", 200)
+    version = versions.Version(versions.ROOT)
+    try:
+        assert version.rate("random", "riverswim") > 0
+        with pytest.raises(SystemExit, match="nobody does not play in riverswim"):
+            version.rate("nobody", "riverswim")
+    finally:
+        version.close()

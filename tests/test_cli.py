@@ -481,8 +481,8 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     """A process on a pseudo-terminal: the bar moves, Ctrl-C stops it at once and saves."""
     pty = pytest.importorskip("pty")
     ours, theirs = pty.openpty()
-    words = ["train", "riverswim:horizon=1000", "--episodes", "1e7", "--save", "a.npz"]
-    process = gim_process(*words, stderr=theirs)
+    words = ["train", "riverswim:horizon=1000", "--agent", "q_learning", "--episodes", "1e7"]
+    process = gim_process(*words, "--save", "a.npz", stderr=theirs)
     os.close(theirs)
     seen = ""
     while " left" not in seen:  # the bar of a run that is under way

@@ -181,7 +181,7 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
         assert fate(find("(x)")) == (KILLED, "tests/test_toy.py::test_compiled_only")
         assert fate(find("return None", before="[x]")) == (SURVIVED, "no test reaches it")
         assert fate(find("4")) == (KILLED, "tests/test_toy.py::test_waits")
-        assert scratch._warm is None  # these had a fresh start each
+        assert not scratch._warm  # these had a fresh start each
         scratch.warm_up(["tests/test_toy.py"])
         names = [test.name for test in reach.tests if not test.compiled]
         for mutant, expected in [
@@ -194,9 +194,10 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
         assert fate(find("(x >= low)")) == (KILLED, "tests/test_toy.py::test_clamp")
         assert fate(find("4")) == (KILLED, "tests/test_toy.py::test_waits")
         assert scratch.warm(find("pass", before="n -= 1"), names, 1).status == TIMEOUT
-        scratch._warm.kill()
-        scratch._warm = None
-        monkeypatch.setattr(tool, "EXTRA", 4.0)  # for what never ends
+        scratch.warm_up(["tests/test_toy.py"], compiled=True)
+        assert fate(find("(x)")) == (KILLED, "tests/test_toy.py::test_compiled_only")
+        scratch.cool_down()
+        monkeypatch.setattr(tool, "EXTRA", 1.0)  # for what never ends
         assert fate(find("pass", before="n -= 1")).status == TIMEOUT
         assert (scratch.root / "gim" / "planning.py").read_text() == TOY
     finally:

@@ -1,6 +1,7 @@
 import json
 import re
 from dataclasses import replace
+from functools import cache
 
 import numpy as np
 import pytest
@@ -15,7 +16,6 @@ from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
 from gim.experiments.report.study import study_findings
 from gim.experiments.report.style import AGENTS, looks
-from gim.experiments.report.write import write_report
 from gim.experiments.reproduction import (
     MANIFEST,
     Findings,
@@ -28,6 +28,7 @@ from gim.experiments.scale import SCALES
 from gim.experiments.store import Store
 from gim.testing.made_up import made_up_results
 from tests import chromium
+from tests.faults import wait_for
 
 SMOKE = SCALES["smoke"]
 KEYS = ["table1", "fig1", "table2", "fig3", "fig5", "demo_idea", "demo_fig1"]
@@ -37,13 +38,6 @@ KEYS = ["table1", "fig1", "table2", "fig3", "fig5", "demo_idea", "demo_fig1"]
 def found():
     made = made_up_results(chosen(KEYS), SMOKE)
     return findings(Manifest(KEYS, "smoke", "gim reproduce ...", 12.0), made.table)
-
-
-@pytest.fixture(scope="module")
-def folder(found, tmp_path_factory):
-    made = tmp_path_factory.mktemp("report")
-    write_report(found, made)
-    return made
 
 
 def without_scripts(html):
@@ -323,25 +317,29 @@ needs_chromium = pytest.mark.skipif(
 
 
 @pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    with chromium.browser(tmp_path_factory.mktemp("chromium")) as running:
-        yield running
+def opened(found, tmp_path_factory):
+    """The page on a screen of a width and a colour scheme, opened once for all tests."""
+    html = tmp_path_factory.mktemp("report") / "report.html"
+    html.write_text(page(found), encoding="utf-8")
+    with chromium.browser(tmp_path_factory.mktemp("chromium")) as browser:
 
+        @cache
+        def tab(width, dark):
+            made = chromium.Tab(browser)
+            made.look(width, 900, dark)
+            made.open(html)
+            made.run("drawAll()")
+            return made
 
-def opened(browser, folder, width=1280, height=900, dark=False):
-    tab = chromium.Tab(browser)
-    tab.look(width, height, dark)
-    tab.open(folder / "report.html")
-    tab.run("drawAll()")
-    return tab
+        yield lambda width=1280, dark=False: tab(width, dark)
 
 
 @pytest.mark.processes
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
 @pytest.mark.parametrize("width", [1280, 390])
-def test_the_page_renders_quietly_at_any_width(browser, folder, found, width, dark):
-    tab = opened(browser, folder, width, 844, dark)
+def test_the_page_renders_quietly_at_any_width(opened, found, width, dark):
+    tab = opened(width, dark)
     panels = sum(len(figure.panels) for each in found.artefacts for figure in each.figures)
     assert tab.run("document.querySelectorAll('.plot .main-svg').length") >= panels
     assert tab.run("document.querySelectorAll('.plot:empty').length") == 0
@@ -367,8 +365,8 @@ LUMINANCE = """(text) => {
 @pytest.mark.processes
 @needs_chromium
 @pytest.mark.parametrize("dark", [False, True])
-def test_all_text_stands_out_from_its_ground(browser, folder, dark):
-    tab = opened(browser, folder, dark=dark)
+def test_all_text_stands_out_from_its_ground(opened, dark):
+    tab = opened(dark=dark)
     contrasts = tab.run(
         f"""(() => {{
         const luminance = {LUMINANCE};
@@ -394,8 +392,8 @@ def test_all_text_stands_out_from_its_ground(browser, folder, dark):
 
 @pytest.mark.processes
 @needs_chromium
-def test_a_legend_switches_an_agent_off_in_all_panels(browser, folder):
-    tab = opened(browser, folder)
+def test_a_legend_switches_an_agent_off_in_all_panels(opened):
+    tab = opened()
     shown = """[...document.querySelectorAll('#figure1-fair .plot')].map(
         p => p.data.filter(t => t.name === 'RMax' && t.visible === true).length)"""
     assert min(tab.run(shown)) > 0
@@ -410,8 +408,8 @@ def test_a_legend_switches_an_agent_off_in_all_panels(browser, folder):
 
 @pytest.mark.processes
 @needs_chromium
-def test_a_click_sorts_a_table_and_a_second_turns_it_round(browser, folder):
-    tab = opened(browser, folder)
+def test_a_click_sorts_a_table_and_a_second_turns_it_round(opened):
+    tab = opened()
     column = """[...document.querySelector('#table1 table').tBodies[0].rows].map(
         r => parseFloat(r.cells[1].textContent))"""
     head = "document.querySelectorAll('#table1 table th button')[1].click()"
@@ -423,8 +421,8 @@ def test_a_click_sorts_a_table_and_a_second_turns_it_round(browser, folder):
 
 @pytest.mark.processes
 @needs_chromium
-def test_no_button_of_a_figure_leads_to_a_network(browser, folder):
-    tab = opened(browser, folder)
+def test_no_button_of_a_figure_leads_to_a_network(opened):
+    tab = opened()
     titles = tab.run("[...document.querySelectorAll('.modebar-btn')].map(b => b.dataset.title)")
     assert titles
     assert not [title for title in titles if title and "loud" in title]
@@ -432,10 +430,10 @@ def test_no_button_of_a_figure_leads_to_a_network(browser, folder):
 
 @pytest.mark.processes
 @needs_chromium
-def test_a_change_of_colour_scheme_is_followed(browser, folder):
-    tab = opened(browser, folder)
+def test_a_change_of_colour_scheme_is_followed(opened):
+    tab = opened()
+    tab.call("Page.bringToFront")  # what lies behind others is told of no change
     ground = "document.querySelector('.plot').layout.paper_bgcolor"
-    assert tab.run(ground) == "#ffffff"
-    tab.look(1280, 900, dark=True)
-    tab.run("new Promise(done => setTimeout(done, 300))")
-    assert tab.run(ground) == "#14171b"
+    for dark, colour in ((False, "#ffffff"), (True, "#14171b"), (False, "#ffffff")):
+        tab.look(1280, 900, dark)
+        wait_for(lambda colour=colour: tab.run(ground) == colour)

@@ -4,13 +4,11 @@ import csv
 import json
 import math
 import os
-import re
 import subprocess
 import sys
 import time
 from dataclasses import replace
 from importlib.util import find_spec
-from pathlib import Path
 
 import gymnasium
 import numpy as np
@@ -31,7 +29,7 @@ from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import instance, parameter, task_spec, world_spec
 from gim.replacing import hold
 from gim.run import prepare
-from tests.faults import WORKER, children, listening, ray_or_skip
+from tests.faults import WORKER, children
 
 SMALL = grid(["riverswim", "synthetic"], ["gim:m=3", "q_learning", "rmax:m=3"], 60, [0, 1])
 
@@ -286,35 +284,6 @@ def test_two_processes_give_the_same_bits(serial):
     assert results.same_bits(serial)
 
 
-LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F", "00000000000000000000000001000000"}
-
-
-@pytest.mark.processes
-def test_ray_gives_the_same_bits_and_stays_on_loopback(serial):
-    ray_or_skip()
-    looks = []
-
-    def look(step):
-        if step.done == 1 and sys.platform == "linux":
-            (server,) = children(os.getpid(), "gcs_server")
-            looks.append(listening([os.getpid(), *children(os.getpid())]))
-            looks.append(Path(f"/proc/{server}/environ").read_bytes())
-            words = Path(f"/proc/{server}/cmdline").read_bytes().decode()
-            looks.append(Path(re.search(r"[^=\0]*/gim-ray-[^/\0]*", words)[0]))
-            looks.append(looks[-1].stat().st_mode & 0o777)
-
-    results = execute(SMALL, engine="ray", workers=2, progress=look)
-    assert results.same_bits(serial)
-    assert "RAY_USAGE_STATS_ENABLED" not in os.environ
-    if looks:
-        addresses, environment, folder, mode = looks
-        assert mode == 0o700
-        assert not folder.exists(), "its logs are left behind"
-        assert addresses
-        assert addresses <= LOOPBACK
-        assert b"RAY_USAGE_STATS_ENABLED=0" in environment
-
-
 def test_folders_of_ray_are_removed_once_nobody_holds_them(tmp_path):
     long_ago = time.time() - 1000
     for name in ("left", "in-use", "young", "without"):
@@ -330,14 +299,6 @@ def test_folders_of_ray_are_removed_once_nobody_holds_them(tmp_path):
         sweep(tmp_path)
     names = {path.name.removeprefix(PREFIX) for path in tmp_path.iterdir()}
     assert names == {"in-use", "young", "without", "link"}
-
-
-@pytest.mark.processes
-@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere"])
-def test_a_cluster_that_is_not_there_is_told_at_once(address):
-    ray_or_skip()
-    with pytest.raises(ValueError, match=f"there is no Ray at '{address}'"):
-        execute([Trial("riverswim", "random", 3, 0)], engine="ray", address=address)
 
 
 def test_a_trial_that_is_listed_twice_is_run_once():

@@ -154,8 +154,9 @@ class Episodic:
         with mind.timed("planning"):
             self.plan(memory, self.evidence(belief, mind), rewards, mind)
         n = memory.belief.counts.n
-        memory.later[:] = (1.0 + self.growth) * n
-        memory.now[:] = n + np.maximum(n, self.at_once) if self.growth > 0 else np.inf
+        np.multiply(n, 1.0 + self.growth, out=memory.later)
+        if self.growth > 0:  # else there is no such number, as at the start
+            memory.now[:] = n + np.maximum(n, self.at_once)
         memory.stale[0] = memory.urgent[0] = False
         memory.waited[0] = 0
         mind.plans += 1

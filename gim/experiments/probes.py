@@ -10,6 +10,7 @@ In such a world this is measured in place of sample complexity, where a trial as
 from __future__ import annotations
 
 import math
+import time
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,12 +45,13 @@ class Probed(Run):
         self._probe()
         return math.nan if self.wrong_at == self.looked_at else float(self.wrong_at + LOOK)
 
-    def _advance(self, budget: int) -> int:
+    def _advance(self, budget: int, since: float) -> tuple[int, float]:
         due = self.looked_at - self.looked_at % LOOK + LOOK
-        wake = super()._advance(min(budget, due - self.steps))
+        wake, now = super()._advance(min(budget, due - self.steps), since)
         if self.steps >= due:
             self._probe()
-        return wake
+            now = time.thread_time()  # to look is no part of the run
+        return wake, now
 
     def _probe(self) -> None:
         mdp = self.mdp

@@ -14,6 +14,7 @@ checkpoints only, and `sample_complexity_exact` is false.
 from __future__ import annotations
 
 import math
+import time
 from typing import Any
 
 import numpy as np
@@ -61,16 +62,18 @@ class Watched(Run):
         """Value of the policy in force in these episodes, counted from 1."""
         return np.array(self.value)[np.searchsorted(self.since, episodes - 1, side="right") - 1]
 
-    def _advance(self, budget: int) -> int:
-        wake = super()._advance(min(budget, self._next - self.steps))
+    def _advance(self, budget: int, since: float) -> tuple[int, float]:
+        wake, now = super()._advance(min(budget, self._next - self.steps), since)
         if self.steps >= self._next:
             self._next += self._every * -(-(self.steps + 1 - self._next) // self._every)
             self._look(thought=False)
-        return wake
+            now = time.thread_time()
+        return wake, now
 
-    def _think(self) -> None:
-        super()._think()
+    def _think(self, since: float) -> float:
+        super()._think(since)
         self._look(thought=True)
+        return time.thread_time()  # to look is no part of the run
 
     def _look(self, thought: bool) -> None:
         policy = self.policy

@@ -86,9 +86,10 @@ def run(todo: Sequence[Mutant], args: argparse.Namespace) -> Iterator[tuple[Muta
     pool = ThreadPoolExecutor(args.jobs)
     try:
         list(pool.map(trace, stale))
-        files = sorted({test.name.split("::")[0] for test in reach.tests})
-        for scratch in copies:
-            scratch.warm_up(files)
+        for compiled in (False, True):
+            tests = [test for test in reach.tests if test.compiled == compiled]
+            for scratch in copies if tests else ():
+                scratch.warm_up(sorted({test.name.split("::")[0] for test in tests}), compiled)
         running = {pool.submit(one, mutant): mutant for mutant in todo}
         for done in as_completed(running):
             yield running[done], done.result()
@@ -135,8 +136,8 @@ def _judge(mutant: Mutant, tests: Sequence[Test], reach: Reach, scratch: Scratch
     limit = EXTRA + FACTOR * sum(test.seconds for test in tests)
     compiled = tests[0].compiled
     place = f"{mutant.module} {mutant.function}"
-    if not compiled and mutant.function and place not in reach.early:
-        outcome = scratch.warm(mutant, names, limit)
+    if mutant.function and place not in reach.early and not (compiled and reach.compiles(mutant)):
+        outcome = scratch.warm(mutant, names, limit, compiled)
         if outcome.status != UNFIT:
             return outcome
     with scratch.mutated(mutant):

@@ -74,12 +74,16 @@ class Reach:
     def of(self, mutant: Mutant) -> list[Test]:
         """The tests that may notice a mutant, plain ones before compiled, the quickest first.
 
-        A fault outside of all functions may be noticed wherever its module is used, also by those
-        that only import a constant from it.
+        Of compiled functions nothing is seen: a test that runs so, and was stopped when it did not,
+        may reach all of those in a module that it reaches. A fault outside of all functions may be
+        noticed wherever its module is used, also by those that only import a constant from it.
         """
         if mutant.function:
-            places = {f"{mutant.module} {mutant.function}"}
-            found = [test for test in self.tests if places & test.reach]
+            place = f"{mutant.module} {mutant.function}"
+            found = [test for test in self.tests if place in test.reach]
+            if self.compiles(mutant):
+                unseen = [t for t in self.tests if t.compiled and t not in found]
+                found += [t for t in unseen if any(p.split()[0] == mutant.module for p in t.reach)]
         else:
             modules = {mutant.module, *self._importers(mutant.module)}
             found = [t for t in self.tests if any(p.split()[0] in modules for p in t.reach)]
@@ -104,12 +108,20 @@ class Reach:
         return self.folder / f"{file.stem}.json"
 
     def _digest(self, file: Path, modules: Iterable[str]) -> str:
-        """Of a file of tests, its helpers, and the modules that it reaches."""
-        digest = hashlib.sha256(file.read_bytes() + str(self.slow).encode())
-        helpers = [path for path in file.parent.glob("*.py") if not path.name.startswith("test_")]
-        for path in [*sorted(helpers), *(self.root / name for name in sorted(modules))]:
+        """Of a file of tests, the helpers that it imports, and the modules that it reaches."""
+        digest = hashlib.sha256(str(self.slow).encode())
+        for path in [*_with_helpers(file), *(self.root / name for name in sorted(modules))]:
             digest.update(path.read_bytes() if path.exists() else b"")
         return digest.hexdigest()
+
+    def compiles(self, mutant: Mutant) -> bool:
+        """Whether the fault is in a function that `gim.jit` compiles."""
+        tree = ast.parse((self.root / mutant.module).read_bytes())
+        froms = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+        marks = {x.name for node in froms if node.module == "gim.jit" for x in node.names}
+        functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+        made = [f.name for f in functions if marks & {_mark(each) for each in f.decorator_list}]
+        return mutant.function.split(".")[0] in made
 
     def _importers(self, module: str) -> list[str]:
         """The modules that import names from this one."""
@@ -121,3 +133,31 @@ class Reach:
             if any(isinstance(node, ast.ImportFrom) and node.module == name for node in nodes):
                 found.append(path.relative_to(self.root).as_posix())
         return found
+
+
+def _with_helpers(file: Path) -> list[Path]:
+    """A file of tests and what it imports of its own folder, directly or not."""
+    found, left = {file}, [file, file.parent / "conftest.py"]
+    while left:
+        path = left.pop()
+        if path.exists():
+            found.add(path)
+            names = {
+                name for node in ast.walk(ast.parse(path.read_bytes())) for name in _named(node)
+            }
+            left += {file.parent / f"{name}.py" for name in names} - found - set(left)
+    return sorted(found)
+
+
+def _mark(decorator: ast.expr) -> str:
+    named = decorator.func if isinstance(decorator, ast.Call) else decorator
+    return named.id if isinstance(named, ast.Name) else ""
+
+
+def _named(node: ast.AST) -> list[str]:
+    """The last parts of all names that an import may take from the folder of tests."""
+    if isinstance(node, ast.Import):
+        return [alias.name.split(".")[-1] for alias in node.names]
+    if isinstance(node, ast.ImportFrom):
+        return [(node.module or "").split(".")[-1], *(alias.name for alias in node.names)]
+    return []

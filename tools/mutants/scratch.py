@@ -46,43 +46,51 @@ class Scratch:
         shutil.copytree(root, self.root, ignore=LEFT_OUT)
         self._clock = time.time_ns()
         self._process: subprocess.Popen[str] | None = None
-        self._warm: subprocess.Popen[str] | None = None
+        self._warm: dict[bool, subprocess.Popen[str]] = {}  # by whether it compiles
 
     def close(self) -> None:
         """End what runs in the copy, and remove it."""
-        for process in (self._process, self._warm):
+        for process in (self._process, *self._warm.values()):
             if process is not None:
                 _end(process)
         self._folder.cleanup()
 
-    def warm_up(self, files: Sequence[str]) -> None:
+    def warm_up(self, files: Sequence[str], compiled: bool = False) -> None:
         """Import these files of tests, for `warm`."""
-        self._warm = subprocess.Popen(
+        self._warm[compiled] = subprocess.Popen(
             [sys.executable, "-m", "tools.mutants.warm"],
             cwd=self.root,
-            env=self._environment(),
+            env=self._environment(compiled),
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             start_new_session=True,
         )
-        self._tell([[*OPTIONS, "-x"], list(files)])
+        self._tell([[*OPTIONS, "-x"], list(files)], compiled)
 
-    def warm(self, mutant: Mutant, tests: Sequence[str], limit: float) -> Outcome:
+    def cool_down(self) -> None:
+        """End what `warm_up` has started."""
+        while self._warm:
+            _end(self._warm.popitem()[1])
+
+    def warm(
+        self, mutant: Mutant, tests: Sequence[str], limit: float, compiled: bool = False
+    ) -> Outcome:
         """Run these tests on a mutant from a warm start; UNFIT if that cannot be done."""
-        if self._warm is None:
+        if compiled not in self._warm:
             return Outcome(UNFIT)
         source = mutant.applied((self.root / mutant.module).read_bytes()).decode()
         job = {"module": mutant.module, "function": mutant.function, "source": source}
-        self._tell(job | {"tests": list(tests), "limit": limit, "wait": WAIT * limit})
-        assert self._warm.stdout is not None
-        status = int(self._warm.stdout.readline())
+        self._tell(job | {"tests": list(tests), "limit": limit, "wait": WAIT * limit}, compiled)
+        answers = self._warm[compiled].stdout
+        assert answers is not None
+        status = int(answers.readline())
         return Outcome(UNFIT) if status == NOT_EXCHANGED else self._outcome(status, OUTPUT)
 
-    def _tell(self, words: object) -> None:
-        assert self._warm is not None
-        assert self._warm.stdin is not None
-        print(json.dumps(words), file=self._warm.stdin, flush=True)
+    def _tell(self, words: object, compiled: bool) -> None:
+        questions = self._warm[compiled].stdin
+        assert questions is not None
+        print(json.dumps(words), file=questions, flush=True)
 
     @contextmanager
     def mutated(self, mutant: Mutant) -> Iterator[None]:

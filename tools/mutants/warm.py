@@ -3,7 +3,7 @@
 Most mutants die within a second of tests, so to start Python and to import the tests is most of the
 work. Here the code of one function, and of its copies, is exchanged in a fork. What stands outside
 of functions needs a fresh start, and so does what runs when tests are imported: that has been done
-without the fault.
+without the fault. So does a compiled function, where tests run compiled.
 """
 
 from __future__ import annotations
