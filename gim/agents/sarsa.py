@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim.agents.q_learning import act as epsilon_greedy
 from gim.agents.q_learning import keep_best
 from gim.jit import hot
 from gim.memory import SAME, Limits, actions
 from gim.params import Within
-from gim.sampling import listed, pick
+from gim.sampling import listed
 
 NONE = -1  # in place of an action: none is chosen yet
 
@@ -44,19 +45,9 @@ class Memory(NamedTuple):
 
 
 @hot
-def choose(memory: Any, s: int, rng: Any) -> Any:
-    """Epsilon-greedy; one number decides both whether to explore and where."""
-    epsilon = memory.epsilon[0]
-    u = rng.random()
-    if u < epsilon:
-        return pick(memory.actions, memory.n_actions, s, u / epsilon)
-    return memory.best[s]
-
-
-@hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """What the last update was made with; at the start of an episode a new choice."""
-    return choose(memory, s, rng) if memory.chosen[0] == NONE else memory.chosen[0]
+    return epsilon_greedy(memory, s, h, rng) if memory.chosen[0] == NONE else memory.chosen[0]
 
 
 @hot
@@ -64,7 +55,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     """One update; where the horizon cuts an episode, an action is drawn for its value only."""
     q, future, following = memory.q, 0.0, NONE
     if end != TERMINATED:
-        following = choose(memory, t, rng)
+        following = epsilon_greedy(memory, t, h + 1, rng)
         future = q[t, following]
     before = q[s, a]
     q[s, a] = before + memory.alpha[0] * (r + memory.gamma[0] * future - before)
