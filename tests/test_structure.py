@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gim.inference.structure import Triples, candidates, relocated, state_types
+from gim.inference.structure import Triples, candidates, relocated
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import at_triples
 from gim.inference.structure.numbering import by_numbers, divisors
@@ -106,18 +106,6 @@ def test_ice_is_a_type_of_cell():
     types = typed.chances(np.arange(64) * 4).argmax(axis=1).reshape(8, 8)
     inside = types[2:6, 2:6] == ice[2:6, 2:6]
     assert max(inside.mean(), 1 - inside.mean()) > 0.9
-
-
-def test_types_that_are_unlikely_are_left_out_and_the_others_add_up(monkeypatch):
-    monkeypatch.setattr(state_types, "UNLIKELY", 0.3)
-    ice = np.random.default_rng(5).random((5, 5)) < 0.4
-    typed = by_types(
-        grid(5, 5, slip=0.1, size=lambda x: 2 if ice[x] else 1).sampled(2, share=0.5), 2
-    )
-    pairs = np.arange(25) * 4
-    gamma = typed.mixture.gamma
-    assert ((gamma > 0.01) & (gamma < 0.3)).any()  # of which something is left out
-    assert typed.chances(pairs).sum(axis=1) == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("columns", [5, 8])
