@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -73,6 +75,41 @@ def test_two_queues_are_two_blocks():
     fitted = by_variables(triples)
     assert sorted(form.move.variables for form in fitted.form) == [(0,), (1,)]
     assert error(world, fitted, unmet(triples)) < 0.15
+
+
+def drifting(*drifts):
+    """31 stocks; the action says how far a stock drifts on average, by a spread of some cells."""
+    spread = {x: math.comb(24, x + 12) / 2**24 for x in range(-12, 13)}
+
+    def outcomes(state, a):
+        (x,) = state
+        return [((min(max(x + drifts[a] + d, 0), 30),), p, 0.0) for d, p in spread.items()]
+
+    return World([(x,) for x in range(31)], len(drifts), outcomes)
+
+
+def visited(world, *visits, seed=0):
+    """Counts of so many visits to the pairs of each action."""
+    rng = np.random.default_rng(seed)
+    n = np.repeat([visits], world.S, axis=0)
+    return world.counted(rng.multinomial(n, world.P + 1e-300), rng)
+
+
+def test_an_action_that_was_hardly_tried_is_not_taken_for_the_others():
+    """One visit a state does not prove that it differs; who waits for that never tries it."""
+    world = drifting(0, 0, -2)
+    triples = visited(world, 40, 40, 1)
+    fitted = by_variables(triples)
+    assert [form.chain for form in fitted.form] == [((), (1,))]
+    said = fitted.rows(np.array([15 * 3, 15 * 3 + 2])).toarray() @ np.arange(31) - 15
+    assert abs(said[0]) < 0.3
+    assert said[1] < said[0] - 0.3
+
+
+def test_actions_that_are_alike_beyond_chance_are_one():
+    world = drifting(*[0] * 12)
+    fitted = by_variables(visited(world, *[1] * 12))
+    assert [form.chain for form in fitted.form] == [((),)]
 
 
 def test_machines_on_a_ring_find_their_neighbours_and_their_reboots():

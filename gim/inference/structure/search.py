@@ -92,8 +92,13 @@ def contexts(data: Explained, found: Found) -> Found:
             better = offer.beats(found, z) and (best is found or offer.beats(best, 0.0))
             best = offer if better else best
         if len(found.form.chain) == 1 and not data.move.shifts:
-            # That actions differ needs no proof, unless what they add is told already.
-            best = max(best, extended(data, found, (data.triples.k,)), key=lambda each: each.score)
+            # That actions differ needs no proof, unless what they add is told already. An action
+            # that was hardly tried would else be taken for those that were, and never be tried.
+            apart = extended(data, found, (data.triples.k,))
+            if best is not found:
+                best = max(best, apart, key=_score)
+            elif not found.beats(apart):
+                best = apart
         if best is found:
             break
         found = best
