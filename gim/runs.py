@@ -187,8 +187,7 @@ class Run:
         began = reported = time.perf_counter()
         with self.mind.timed("compiling"):
             self._driver.advance(self.memory, self.clock, self._returns, budget=0)
-        self._begin()
-        budget, since = 1024, time.thread_time()
+        budget, since = 1024, self._begin()
         with interrupts() as interrupted:
             while not self.finished:
                 before, steps = time.perf_counter(), self.steps
@@ -210,25 +209,21 @@ class Run:
 
     def pause_at(self, steps: int) -> Run:
         """Play up to this number of steps in all, and pause there (or where a pause is next)."""
-        self._begin()
-        since = time.thread_time()
+        since = self._begin()
         while not self.finished and self.steps < steps:
             _, since = self._advance(steps - self.steps, since)
         return self
 
-    def _begin(self) -> None:
-        """Think once before the first step."""
-        if not self._thought:
-            self._thought = True
-            self._think(time.thread_time())
+    def _begin(self) -> float:
+        """Think once before the first step; the processor time then."""
+        thought, self._thought = self._thought, True
+        now = time.thread_time()
+        return now if thought else self._think(now)
 
     def _advance(self, budget: int, since: float) -> tuple[int, float]:
-        """One slice: play, then do what the agent asks for; its wish, and the processor time then.
-
-        `since` is that of the slice before: to ask for it costs as much as some agents' thoughts.
-        """
+        """One slice, `since` a processor time: play, do what the agent asks for; that, and when."""
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
-        now = time.thread_time()
+        now = time.thread_time()  # as dear as some thoughts, so it is passed on
         self.mind.seconds["interacting"] += now - since
         if wake & GROW:
             self.memory = self.agent.grow(self.memory)
@@ -237,14 +232,13 @@ class Run:
         return wake, now
 
     def _think(self, since: float) -> float:
-        """Think, since this processor time; the time then."""
+        """Think; see `_advance`."""
         mind, clock = self.mind, self.clock
         mind.episode, mind.step = clock.episode.item(), clock.h.item()
-        if mind.step == 0 and clock.steps.item() > 0:
-            mind.episode -= 1  # that of the last step
+        mind.episode -= mind.step == 0 and clock.steps.item() > 0  # that of the last step
         counted = sum(mind.seconds.values())
-        if (memory := self.agent.think(self.memory, mind)) is not None:
-            self.memory = memory
+        memory = self.agent.think(self.memory, mind)
+        self.memory = self.memory if memory is None else memory
         now, named = time.thread_time(), sum(mind.seconds.values()) - counted
         mind.seconds["thinking"] += max(0.0, now - since - named)
         return now

@@ -13,6 +13,7 @@ from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import HOME, SIDES, Home, values_of
 from tests.naive_structure import chances, explanations
+from tests.structured_worlds import World
 
 RIVER = gim.make("wet_chicken")
 ADDS = (0, -1, -2, 0, 0), (0, 0, 0, -1, 1)  # to x and to y, by the world's own rules
@@ -86,3 +87,26 @@ def test_homes_and_amounts_are_only_offered_where_there_are_any():
     N = sparse.csr_array(np.random.default_rng(0).multinomial(5, P))
     swim = Triples(N.indptr, N.indices, N.data, np.ones((6, 2), bool), np.arange(6))
     assert amounts_of(swim, 0) is None
+
+
+def line(last, adds):
+    """A line of values 0 to last, on which each action adds an amount, or one less."""
+
+    def outcomes(x, a):
+        for less in (0, 1):
+            yield (min(max(x[0] + adds[a] - less, 0), last),), 0.5, 0.0
+
+    return World([(x,) for x in range(last + 1)], len(adds), outcomes)
+
+
+@pytest.mark.parametrize(
+    ("last", "adds", "found"),
+    [
+        (5, (0, 1, -1), (0, 1, -1)),
+        (2, (0, 1, -1), (0, 1, -1)),
+        (5, (0, 1), None),  # of two nobody is the one in the middle
+        (1, (0, 1, -1), None),  # all values are at an edge
+    ],
+)
+def test_amounts_are_told_of_three_actions_and_three_values_on(last, adds, found):
+    assert amounts_of(line(last, adds).sampled(40, seed=0), 0) == found
