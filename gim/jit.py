@@ -42,6 +42,7 @@ import numpy as np
 from gim.compile_cache import Cache, say
 from gim.inner import Inner
 from gim.quick_flags import Function
+from gim.views import viewed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -71,17 +72,14 @@ def entry(f: F) -> F:
 def seldom(work: Callable[..., float], by_views: bool = False) -> Callable[[F], F]:
     """Compile a function that Python calls once it has had some work to do.
 
-    It is plain, bit for bit the same, unless its machine code is on disk already, until that has
-    taken as long as compiling would, in this process and in earlier ones, of which a tally is kept
-    on disk as well. Half of that is enough in one process: the next is likely to do as much, and
-    should not have to wait as the first did.
+    It is plain, bit for bit the same, unless its machine code is on disk, until that has taken as
+    long as compiling would, in this process and in earlier ones, of which a tally is kept there.
+    Half of that is enough in one process: the next should not have to wait as the first did.
 
     Args:
-        work: gives of the arguments about how many microseconds plain Python takes, for each second
-            that compiling takes.
-        by_views: whether plain Python gets memoryviews in place of arrays: more than twice as fast,
-            since their numbers are Python's own. The function must then take no rows of tables, ask
-            for a `len` and not for a size, and never divide by 0.
+        work: how many microseconds plain Python takes, by its arguments, for a second of compiling.
+        by_views: whether plain Python gets views in place of arrays (`gim.views`): the function
+            must then take no rows of tables, ask for a `len`, not a size, and never divide by 0.
     """
 
     def decorate(f: Any) -> Any:
@@ -235,15 +233,6 @@ class Seldom(Entry):
         if self._file and not self.overloads:
             with suppress(OSError):  # it is never a reason to fail
                 self._file.write_text(f"{self.done:.0f}")
-
-
-def viewed(value: Any) -> Any:
-    """The same without numpy: indexed, it gives Python's own numbers."""
-    if isinstance(value, tuple):
-        return tuple([viewed(part) for part in value])
-    if isinstance(value, np.generic):
-        return value.item()
-    return memoryview(value.data) if isinstance(value, np.ndarray) else value
 
 
 def _compile(f: Any, kind: Any, **options: Any) -> Any:

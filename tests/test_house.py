@@ -18,7 +18,7 @@ SELF = "__init__"  # gim itself, which only names what the others define
 
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
-    ["quick_flags"],
+    ["quick_flags", "views"],
     ["compile_cache", "frames", "inner", "limits", "replacing", "starting"],
     [
         "arguments",

@@ -17,7 +17,8 @@ from gim.inference.structure.product import LONGEST, Product, by_key, combined
 from gim.inference.structure.search import _entropy, uniform
 from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
 from gim.inference.structure.triples import Triples, ranked
-from gim.jit import Entry, plain, viewed
+from gim.jit import Entry, plain
+from gim.views import viewed
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
 
