@@ -34,7 +34,17 @@ def test_the_unit_of_rewards_does_not_matter(word):
 
 
 @pytest.mark.parametrize(
-    "word", ["rmax:m=3", "rmax:m=3,planner=discounted", "ucbvi", "psrl", "mbie_eb"]
+    "word",
+    [
+        "rmax:m=3",
+        "rmax:m=3,planner=discounted",
+        "ucbvi",
+        "psrl",
+        "mbie_eb",
+        "rtdp_rmax:m=3",
+        "rtdp_mbie",
+        "rlsvi",
+    ],
 )
 def test_sparse_counts_change_nothing(word, monkeypatch):
     mdp = random_mdp(7, S=6, A=3, horizon=8, terminal=True, missing=True)

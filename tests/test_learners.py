@@ -219,16 +219,6 @@ def test_predictions_are_backed_up_with_the_counts(word):
     assert spoke >= 1
 
 
-@pytest.mark.parametrize("word", ["rtdp_rmax:m=3", "rtdp_mbie", "rlsvi"])
-def test_sparse_counts_change_nothing(word, monkeypatch):
-    mdp = random_mdp(7, S=6, A=3, horizon=8, terminal=True, missing=True)
-    dense = gim.run(word, mdp, 150, seed=5)
-    monkeypatch.setattr(counts, "DENSE_LIMIT", 0)
-    sparse = gim.run(word, mdp, 150, seed=5)
-    assert sparse.memory.belief.counts.keys.size
-    assert np.array_equal(sparse.returns, dense.returns)
-
-
 def test_rtdp_starts_from_a_model_learned_elsewhere():
     mdp = random_mdp(9, S=4, A=2, horizon=6)
     first = gim.run(RTDPRMax(m=10), mdp, 400, seed=1)

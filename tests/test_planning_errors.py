@@ -29,6 +29,12 @@ def test_plan_chooses_by_what_it_is_given():
 MDP = tiny(np.array([[[0.5, 0.5], [0, 0]], [[1, 0], [0, 1.0]]]), [[0, 0], [0, 1]], [[1, 0], [1, 1]])
 
 
+def induct(P, steps):
+    """Backward induction over three steps, into values [steps, S]; there should be four."""
+    q, v, policy = np.empty((3, 2, 2)), np.empty((steps, 2)), np.empty((3, 2), int)
+    planning.backward_induction_into(P, MDP.rewards, MDP.available, q, v, policy)
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
@@ -73,26 +79,9 @@ MDP = tiny(np.array([[[0.5, 0.5], [0, 0]], [[1, 0], [0, 1.0]]]), [[0, 0], [0, 1]
         ),
         (lambda: planning.expected_visits(MDP, np.ones(2)), r"probabilities has shape \(2,\)"),
         (lambda: planning.diameter(MDP, tolerance=-1), "tolerance -1 is not positive"),
+        (lambda: induct(MDP.transitions, steps=3), r"v \(3, 2\).*do not fit"),
         (
-            lambda: planning.backward_induction_into(
-                MDP.transitions,
-                MDP.rewards,
-                MDP.available,
-                np.empty((3, 2, 2)),
-                np.empty((3, 2)),
-                np.empty((3, 2), int),
-            ),
-            r"v \(3, 2\).*do not fit",
-        ),
-        (
-            lambda: planning.backward_induction_into(
-                MDP.transitions[:, :1],
-                MDP.rewards,
-                MDP.available,
-                np.empty((3, 2, 2)),
-                np.empty((4, 2)),
-                np.empty((3, 2), int),
-            ),
+            lambda: induct(MDP.transitions[:, :1], steps=4),
             r"P has shape \(2, 1, 2\), not \(2, 2, 2\)",
         ),
         (

@@ -2,11 +2,11 @@
 
 They were written to try the default learner on what it had not seen: games, locks, machines, mazes,
 trade, and worlds in which no analogy holds. `python -m benchmarks.first_episodes --written` plays
-them. Two of them changed the learner. In `chain` it was far behind its plain twin, because small
+them. Three of them changed the learner. In `chain` it was far behind its plain twin, because small
 rewards near the start ended its search; it was mended, and three more of that kind (`far_chain`,
-`deep_sea`, `maze`) were added. In `shortest_path` it sought no end of the episode. Those of
-`decisions` came later, to try it again; `epidemic` showed that an action that was hardly tried was
-taken for the others.
+`deep_sea`, `maze`) were added. In `shortest_path` it sought no end of the episode. In `epidemic`,
+one of those in `decisions`, which came later, it took an action that it had hardly tried for the
+others.
 """
 
 from benchmarks.written import decisions as decisions

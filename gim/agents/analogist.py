@@ -53,9 +53,10 @@ less by ten times the surprise: one visit in ten that differs from those before,
 The range of the rewards says that more is hidden, as long as the best pair met pays less than half
 of it. One of the pairs never met then pays the rest, for an episode of H steps, and there may be as
 many episodes to come as there have been: (low + high - 2 best) H episodes, times the share that the
-pair has in all that might be hidden. Without this, small rewards near the start end the search. It
-is asked in each part of the world that an episode never leaves, by the steps that were spent there:
-that one passenger was brought home does not end the search for another's.
+pair has in all that might be hidden, the less the more often its action was met. Without this,
+small rewards near the start end the search. It is asked in each part of the world that an episode
+never leaves, by the steps that were spent there and will be in this episode: that one passenger was
+brought home does not end the search for another's.
 Where every step costs, what is hidden is an end of the episode, as long as none was met.
 """
 

@@ -78,9 +78,9 @@ def missing(
 
     In each part of the world more must be hidden: twice what the best pair met there lacks to half
     of the range. One of its pairs never met pays that; each has the share in it that it has in all
-    that is `hidden` there [S*A], less where its action was met in k states, as 1 / (k + 1). A part
-    counts for as much of the run as was spent in it, and the episode under way, of H steps, for
-    whole. Where every step costs, it is an end of the episode that is hidden, until one was met.
+    that is `hidden` there [S*A], divided by k + 1 where its action was met in k states. A part
+    counts for as much of the run as was spent in it, the episode under way, of H steps, in full.
+    Where every step costs, it is an end of the episode that is hidden, until one was met.
     """
     counts, many = belief.counts, int(part.max()) + 1
     hidden = (hidden.reshape(counts.n.shape) / (1.0 + (counts.n > 0).sum(0))).ravel()
