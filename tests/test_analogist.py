@@ -12,16 +12,14 @@ from gim.agents import analogist
 from gim.agents.analogist import (
     LITTLE,
     act,
-    hopeful_csr,
-    hopeful_dense,
     missing,
     multiplier,
     parts,
     reward_noise,
-    room_for,
     unknowns,
 )
 from gim.agents.backups import STRIP, gains_csr, gains_dense, sums_csr, sums_dense
+from gim.agents.hopeful import hopeful_csr, hopeful_dense, room_for
 from gim.agents.ucbvi import moments_csr, moments_dense
 from gim.inference.belief import belief_of
 from gim.inference.prior import no_prior, prior_of
@@ -36,7 +34,7 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
     available, terminal, (low, high) = frame
     (S, A), H = n.shape, len(ceiling)
     q = np.full((H, S, A), -np.inf)
-    scale, rare, hope, of_rewards, missed, find = scales
+    scale, rare, hope, of_rewards, missed, find, ways = scales
     v1, v0 = np.zeros(S), np.zeros(S)
     for h in reversed(range(H)):
         q0 = np.full((S, A), -np.inf)
@@ -60,8 +58,9 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
                 now = r + ((H - h) * left + best) * L / 3 + math.sqrt(2 * L * doubt)
                 q0[s, a] = min(ceiling[h], now + p @ v0)
                 q[h, s, a] = min(ceiling[h], now + p @ v1)
-                if test[s, a] > 0:
-                    hidden = test[s, a] + astray[s, a] * max(-p @ v0, 0.0)
+                if test[s, a] > 0 or astray[s, a] > 0:
+                    way = max(0.0, v0.max()) if ways else 0.0
+                    hidden = test[s, a] + astray[s, a] * max(way - p @ v0, 0.0)
                     tested.append((a, p, q0[s, a] - p @ v0, hidden))
             for a, p, now, hidden in tested:
                 found = p @ np.maximum(0.0, now + v0 - q0[s].max())
@@ -95,23 +94,30 @@ def made_up(seed, tests):
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("shift", [0.0, -3.0])  # with costs the end is worth more than any state
 @pytest.mark.parametrize("find", [0.0, 0.7])
-def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find):
+@pytest.mark.parametrize("given", [False, True])  # the rewards: a test may find a way, no reward
+def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     seen, frame, ceiling, test, astray = made_up(seed, tests)
     seen[2][:] += shift * seen[4]
-    pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.1, 0.05, 0.04, find)
+    test *= not given
+    pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.1, 0.05, 0.04, find, float(given))
     (S, A), H = seen[1].shape, len(ceiling)
     plan = np.zeros((H, S, A)), np.zeros((H + 1, S)), np.zeros((H, S), np.int64)
+    plan += (np.zeros((H + 1, S)),)
     rows = seen[0].reshape(S * A, S)
-    given, induct = np.ascontiguousarray(rows.T), hopeful_dense
+    columns, induct = np.ascontiguousarray(rows.T), hopeful_dense
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
-        given = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    later = tuple(np.full_like(part, -7) for part in plan)
+        columns = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
     args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales
-    for (q, v, policy), first in ((plan, 0), (later, 2)):
-        into = q, q.reshape(H, -1), v, policy
-        induct((given, *seen[1:]), *args, into, first, room_for(S, A))
-    for part, whole in zip(later, plan, strict=True):  # inside an episode: the steps to come
+
+    def induce(into, steps):
+        q, *others = into
+        induct((columns, *seen[1:]), *args, (q, q.reshape(H, -1), *others), steps, room_for(S, A))
+
+    induce(plan, (0, H))
+    later = tuple(np.where(np.arange(len(x)) < 4, -7, x.T).T.astype(x.dtype) for x in plan)
+    induce(later, (2, 4))  # inside an episode: some steps to come, by the plan before
+    for part, whole in zip(later, plan, strict=True):
         assert np.array_equal(part[2:], whole[2:])
         assert (part[:2] == -7).all()
     expected = literal(*seen, frame, ceiling, test, astray, pooled, L, scales)
@@ -432,7 +438,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
-    *_, pooled, _, (scale, _, _, of_rewards, _, _), _, _, _ = asked[-1]
+    *_, pooled, _, (scale, _, _, of_rewards, *_), _, _, _ = asked[-1]
     assert pooled < 1
     assert (pooled > 0) == (noise > 0)
     assert of_rewards == (4 * scale if noise else scale)

@@ -1,8 +1,9 @@
 """The default learner: planning by analogy, with optimism that adapts.
 
 It plans on counts plus what is inferred from other pairs (`gim.inference.analogy`), with one
-setting for all tasks, before every episode and at the first visit of a pair (in large dense worlds
-both wait, by what a plan costs):
+setting for all tasks, before every episode and at the first visit of a pair (in large worlds such
+a plan is made for the next 32 steps only and goes by the plan before from there on, and it waits,
+by what it costs; in large dense worlds all do):
 
     Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
     Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
@@ -40,7 +41,9 @@ The test is what another pair never met might hide. Its prediction fails with a 
 may then pay anything, or be the way out: the width of the rewards, and what the rest of the episode
 is predicted to cost, times that chance times a power of the steps so far. It can be collected once
 in a plan, so no pair is worth the largest reward at every step, and
-it grows, so every pair is tried in the end.
+it grows, so every pair is tried in the end. Where rewards are given it can pay nothing else, but it
+may lead to the best state, max V0_{h+1}, or out, 0: what that is above p.V0_{h+1} stands then for
+both.
 
 Where nothing is random, several outcomes that are predicted of a pair are no chance but ignorance:
 one of them always comes, and one visit tells which. (A passenger is picked up in one cell of 25.)
@@ -64,33 +67,25 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind, Task
-from gim.agents.backups import (
-    count_entries,
-    gains_apart,
-    gains_csr,
-    gains_dense,
-    most_of,
-    raise_bars,
-    sums_apart,
-    sums_csr,
-    sums_dense,
-)
-from gim.agents.episodic import Episodic, Memory, pause
+from gim.agents.backups import count_entries
+from gim.agents.episodic import Episodic, pause
+from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
 from gim.agents.unknowns import missing, parts, reward_noise, unknowns
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
 from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
-from gim.jit import bind, hot
+from gim.jit import hot
+from gim.memory import Limit, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import Within
-from gim.planning.sweeps import rows_of, take_best
+from gim.planning.sweeps import rows_of
 
 LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
@@ -99,7 +94,31 @@ HALF = 0.5  # of the bonus for what few noisy rewards have missed
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
+AHEAD = 32  # steps that a plan inside an episode of a large world makes anew
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
+
+
+class Memory(NamedTuple):
+    """As `gim.agents.episodic.Memory`, with the values without a test."""
+
+    belief: Belief
+    q: NDArray[np.float64]  # [H, S, A] values; -inf where not available
+    v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
+    policy: NDArray[np.int64]  # [H, S]
+    later: NDArray[np.float64]  # [S, A]
+    now: NDArray[np.float64]  # [S, A]
+    stale: NDArray[np.bool_]  # [1]
+    urgent: NDArray[np.bool_]  # [1]
+    pause: NDArray[np.int64]  # [1]
+    waited: NDArray[np.int64]  # [1]
+    surprise: NDArray[np.float64]  # [1]
+    surprise_weight: NDArray[np.float64]  # [1]
+    v0: NDArray[np.float64]  # [H + 1, S] maxima without a test; the last row is 0
+    whole: NDArray[np.float64]  # [1] when inference was due next, at the last whole plan
+
+    def limits(self) -> Limits:
+        """See `gim.memory`."""
+        return {"policy": actions(self.q), "whole": Limit(-1)}
 
 
 @hot
@@ -113,97 +132,6 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
         if memory.q[h, s, a] > most and (now[s, a] > 1.0 or n[s, a] == 0):
             best, most = a, memory.q[h, s, a]
     return best
-
-
-sums, gains = sums_dense, gains_dense  # the template is bound to those of one form of N
-
-
-def hopeful(
-    seen: Any,
-    frame: Any,
-    ceiling: Any,
-    test: Any,
-    astray: Any,
-    pooled: float,
-    L: float,
-    scales: Any,
-    plan: Any,
-    first: int,
-    room: Any,
-) -> None:
-    """Backward induction with bonuses and one test, into `plan`, from `first` on.
-
-    `seen` is the evidence with its columns [S, S*A], CSR or apart (see `gim.agents.backups`);
-    `frame` the available pairs, terminal states and the reward range; `test` [S*A] what a pair
-    might pay, 0: nothing is hidden; `astray` [S*A] times what the rest of the episode costs, if it
-    does, might be saved; `pooled` the variance of a single reward, which counts as one visit;
-    `scales` multiply the parts of the bonus that stand for next states, for those that few visits
-    have missed, for the best of them, for rewards, and for what few visits have missed of them,
-    and what a test may find; `plan` is q, the same with pairs in a row [H, S*A], v and policy;
-    `room` is to work in, zeros: what allocates, or makes views, takes long to compile.
-    """
-    scale, rare, hope, of_rewards, missed, find = scales
-    (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
-    (q, values, v, policy) = plan
-    # reward, 1/n, its variance / n, bonus per step; sums over next states; bars; without a test
-    (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, without, v0, policy0) = room
-    H, S, A = q.shape
-    many = 0  # pairs to test
-    for s in range(S):
-        for a in range(A):
-            i = s * A + a
-            if not available[s, a]:
-                r[i] = -np.inf
-            elif n[s, a] > 0.0:
-                many += test[i] > 0.0
-                one[i] = 1.0 / n[s, a]
-                r[i] = high  # unless something is known of it
-                if n_r[s, a] > 0.0:
-                    r[i] = R[s, a] / n_r[s, a]
-                    spread = max(0.0, R2[s, a] - n_r[s, a] * r[i] * r[i]) + pooled
-                    noise[i] = spread / n_r[s, a] / n_r[s, a]
-                    bonus[i] = missed * L / n_r[s, a] / 3.0
-            elif not terminal[s]:
-                r[i] = np.inf  # brought down to the ceiling
-    tests = many > 0
-    for s in range(S):
-        v[H, s] = v0[s] = 0.0
-    for h in range(H - 1, first - 1, -1):
-        best, anything = most_of(v[h + 1]), rare * (H - h) * (high - low)
-        if h < H - 1:  # else they are 0
-            sums(N, v[h + 1], v0, tests, mean, square, later)
-        for i in range(S * A):
-            future = mean[i] * one[i]
-            variance = max(0.0, square[i] * one[i] - future * future) * one[i]
-            doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
-            beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
-            now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)
-            values[h, i] = min(ceiling[h], now + future)
-            if tests:
-                without[i] = min(ceiling[h], now + later[i] * one[i])
-        if tests:
-            if find > 0.0 and h < H - 1:  # at the last step there is nothing to be gained
-                raise_bars(q0, test, later, one, bar)
-                gains(N, v0, bar, gain)
-            for i in range(S * A):
-                if test[i] > 0.0:
-                    hidden = test[i] + astray[i] * max(0.0, -later[i] * one[i])
-                    x = without[i] + hidden + find * gain[i] * one[i]
-                    values[h, i] = min(ceiling[h], max(values[h, i], x))
-            take_best(q0, v0, policy0)
-        take_best(q[h], v[h], policy[h])
-
-
-hopeful_dense = bind(hopeful, "dense", sums=sums_dense, gains=gains_dense)
-hopeful_csr = bind(hopeful, "csr", sums=sums_csr, gains=gains_csr)
-hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
-
-
-def room_for(S: int, A: int) -> Any:
-    """What `hopeful` works in."""
-    rows, q0 = tuple(np.zeros((9, S * A))), np.empty((S, A))
-    without = q0, q0.reshape(-1), np.empty(S), np.empty(S, np.int64)
-    return rows[:4], rows[4:8], rows[8], without
 
 
 def multiplier(episode: int, rng: np.random.Generator) -> float:
@@ -230,12 +158,15 @@ class Analogist(Episodic, Agent, name="analogist"):
     at_once = 1
     act = staticmethod(act)  # type: ignore[misc]
 
-    def plan(
-        self, memory: Memory, seen: Evidence, rewards: tuple[float, float], mind: Mind
-    ) -> None:
+    def start(self, task: Task, rng: np.random.Generator) -> Any:
+        """Nothing seen, but what a model learned elsewhere stands for."""
+        v0, never = np.zeros((task.H + 1, task.S)), -np.ones(1)
+        return Memory(*Episodic.start(self, task, rng), v0=v0, whole=never)
+
+    def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
-        induct, N, sharp = self._read(memory, seen.N, task)
+        induct, N, sharp, ahead = self._read(memory, seen.N, task)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
@@ -248,6 +179,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         unknown = unknowns(belief, sharp)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
+        of_rewards = full if pooled > 0 else scale
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct(
             (N, *seen[1:]),
@@ -256,13 +188,13 @@ class Analogist(Episodic, Agent, name="analogist"):
             *self._tests(memory, rewards, mind),
             pooled,
             L,
-            (scale, scale * surprise, hope, full if pooled > 0 else scale, missed, find),
-            (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy),
-            mind.step,
+            (scale, scale * surprise, hope, of_rewards, missed, find, float(belief.rewards.given)),
+            (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
+            (mind.step, self._last(memory, ahead, mind)),
             room_for(task.S, task.A),
         )
 
-    def think(self, memory: Memory, mind: Mind) -> Memory:
+    def think(self, memory: Any, mind: Mind) -> Any:
         """Infer if it is time, then plan; where plans cost more than an episode may, they wait."""
         wait = memory.pause[0] - mind.task.H
         if mind.plans and memory.waited[0] < wait and not due(memory.belief):
@@ -279,10 +211,10 @@ class Analogist(Episodic, Agent, name="analogist"):
             mind.kept["rows"] = belief.prior.q, rows
         return belief.evidence(rows)
 
-    def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, Any]:
-        """How to plan with visits by next state, and the sharpness of predictions, if known.
+    def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, Any, int]:
+        """How to plan with visits by next state; the sharpness of predictions, if known.
 
-        Sets the pause of plans by what they cost.
+        Last the steps that a plan inside an episode looks ahead. Sets its pause by what it costs.
         """
         S, A, H = task.S, task.A, task.H
         if isinstance(N, Apart):
@@ -290,12 +222,25 @@ class Analogist(Episodic, Agent, name="analogist"):
             work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
             memory.pause[0] = H + work // WORK  # never inside an episode
             room = tuple(np.empty((3, EIGHT * len(blocks))))
-            return hopeful_apart, (N.met, N.n0, kind, blocks, room), sharp
+            return hopeful_apart, (N.met, N.n0, kind, blocks, room), sharp, H
         rows = rows_of(N, S, A)
-        memory.pause[0] = min(H, max(pause(S, A, H), count_entries(rows) * H // ENTRIES))
+        entries, ahead = count_entries(rows), H
+        if max(pause(S, A, H), entries * H // ENTRIES) > 0:
+            ahead = min(H, AHEAD)
+        memory.pause[0] = min(H, max(pause(S, A, ahead), entries * ahead // ENTRIES))
         if isinstance(rows, tuple):
-            return hopeful_csr, rows, None
-        return hopeful_dense, np.ascontiguousarray(rows.T), None
+            return hopeful_csr, rows, None, ahead
+        return hopeful_dense, np.ascontiguousarray(rows.T), None, ahead
+
+    def _last(self, memory: Any, ahead: int, mind: Mind) -> int:
+        """The step from which on this plan goes by the one before: H if it is whole.
+
+        It is whole before an episode, after an inference, and where plans are cheap.
+        """
+        due_at = memory.belief.infer_at[0]
+        whole = mind.step == 0 or due_at != memory.whole[0]
+        memory.whole[0] = due_at
+        return mind.task.H if whole else min(mind.task.H, mind.step + ahead)
 
     def _parts(self, belief: Belief, mind: Mind) -> NDArray[np.int64]:
         """The parts of the world [S] that an episode never leaves, by what was inferred last."""
@@ -325,5 +270,6 @@ class Analogist(Episodic, Agent, name="analogist"):
         part = self._parts(memory.belief, mind)
         sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
         times = grown(memory.belief)
-        test = (rewards[1] - rewards[0]) * times * hidden + steps * sought
+        width = 0.0 if memory.belief.rewards.given else rewards[1] - rewards[0]
+        test = width * times * hidden + steps * sought
         return test, times * (inferred * prior.doubt).ravel()

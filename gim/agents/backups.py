@@ -73,7 +73,7 @@ def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, lat
 
 
 @hot
-def raise_bars(q0: Any, test: Any, later: Any, one: Any, bar: Any) -> None:
+def raise_bars(q0: Any, test: Any, astray: Any, later: Any, one: Any, bar: Any) -> None:
     """What the next state must be worth, for a pair that may be tested to be the best of its state.
 
     The bars of the others are inf.
@@ -85,7 +85,8 @@ def raise_bars(q0: Any, test: Any, later: Any, one: Any, bar: Any) -> None:
             best = max(best, q0[s, a])
         for a in range(A):
             i = s * A + a
-            bar[i] = best - (q0[s, a] - later[i] * one[i]) if test[i] > 0.0 else np.inf
+            tested = test[i] + astray[i] > 0.0
+            bar[i] = best - (q0[s, a] - later[i] * one[i]) if tested else np.inf
 
 
 @hot
