@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.agents.rmax import wander
+from gim.agents.counting import Counting, note_explored, note_learned_range
+from gim.agents.rmax import review_inferred, wander, wandering
 from gim.exploration.base import Choices, new_choices
 from gim.inference.base import inferences
 from gim.inference.belief import (
     Belief,
-    believed_model,
     divided,
     due,
     inferred_when_due,
@@ -33,13 +33,11 @@ from gim.inference.belief import (
     new_belief,
     observe,
     with_loops,
-    with_room,
 )
 from gim.jit import hot
 from gim.memory import SAME, Limit, Limits, actions
 from gim.model.counts import END, STATE, Known, new_known, review, update_known
-from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, LargestReward, LeastReward, reward_range
+from gim.model.rewards import LargestReward, LeastReward, reward_range
 from gim.params import Within
 from gim.planners import Model
 from gim.planning import backward_induction
@@ -93,7 +91,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 @dataclass(frozen=True)
-class E3(Agent, name="e3"):
+class E3(Counting, Agent, name="e3"):
     """Explore while there is a way to unknown states, else exploit what is known."""
 
     m: Annotated[int, Within(1), "visits of each action that make a state known"] = 20
@@ -132,14 +130,12 @@ class E3(Agent, name="e3"):
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Make both plans; a pair whose prediction is worth m visits counts as known."""
-        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
-            mind.note(LEARNED_RANGE)
+        note_learned_range(mind, self.r_min, self.r_max)
         rewards = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         if belief is not memory.belief:
-            memory, seen = memory._replace(belief=belief), belief.evidence()
-            enough: Any = np.where(seen.n_r > 0, seen.n, 0)
-            review(memory.known, belief.counts._replace(n=enough), belief.terminal)
+            memory = memory._replace(belief=belief)
+            review_inferred(memory.known, belief)
         elif not memory.stale[0]:
             return None
         with mind.timed("planning"):
@@ -151,30 +147,13 @@ class E3(Agent, name="e3"):
         memory.stale[0], memory.mode[0] = False, UNDECIDED
         mind.plans += 1
         mind.walk_plans += 1
-        met = belief.counts.n.any(axis=1)
-        explored = met.any() and memory.known.rho_known[met].all()
-        first = mind.episode if mind.explored_at is None else mind.explored_at
-        mind.explored_at = first if explored else None
+        note_explored(mind, belief, memory.known.rho_known)
         return memory
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """What would be done by someone who comes there, [H, S]."""
-        known, (n, rank) = memory.known, (memory.belief.counts.n, memory.choices.rank)
-        order = np.where(known.available & ~known.mask, n * n.shape[1] + rank, np.iinfo(int).max)
         inside = np.where(memory.escape > self.epsilon, memory.explore, memory.exploit)
-        return np.where(known.rho_known, inside, order.argmin(axis=1))
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
-        return believed_model(memory.belief, task, self.m)
+        return np.where(memory.known.rho_known, inside, wandering(memory))
 
 
 def known_worlds(belief: Belief, known: Known, least: float, H: int) -> tuple[Model, Model]:

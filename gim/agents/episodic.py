@@ -15,21 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, GROW, THINK, Mind, Task
-from gim.inference.belief import (
-    Belief,
-    believed_model,
-    due,
-    inferred_when_due,
-    new_belief,
-    observe,
-    with_room,
-)
+from gim.agents.counting import Counting, note_learned_range
+from gim.inference.belief import Belief, due, inferred_when_due, new_belief, observe
 from gim.inference.evidence import Evidence
 from gim.jit import hot
 from gim.memory import Limits, actions
 from gim.model.counts import seen
-from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, reward_range
+from gim.model.rewards import reward_range
 
 WORK = 1 << 17  # backups of pairs, of plans inside an episode, that one step may cost
 
@@ -94,7 +86,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     return GROW if full else GO_ON
 
 
-class Episodic:
+class Episodic(Counting):
     """Counts every step; plans before every episode, or with `growth` when there is news.
 
     Then the visits of some pair have grown by that share since the last plan, at the end of an
@@ -145,8 +137,7 @@ class Episodic:
 
     def think(self, memory: Memory, mind: Mind) -> Memory:
         """Infer if it is time, then plan."""
-        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
-            mind.note(LEARNED_RANGE)
+        note_learned_range(mind, self.r_min, self.r_max)
         rewards = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         if belief is not memory.belief:  # a new memory costs the loop a new start
@@ -161,22 +152,6 @@ class Episodic:
         memory.waited[0] = 0
         mind.plans += 1
         return memory
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
-    def policy(self, memory: Memory) -> NDArray[np.int64]:
-        """The policy in force [H, S]."""
-        return memory.policy.copy()
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
-        return believed_model(memory.belief, task)
 
 
 def pause(S: int, A: int, H: int) -> int:

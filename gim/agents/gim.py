@@ -14,12 +14,11 @@ import numpy as np
 from gim.agent import Agent, Mind, Task
 from gim.agents.phases import Memory, Phases
 from gim.exploration.base import explorations
-from gim.inference.belief import believed_model, estimate, mean_rewards
+from gim.inference.belief import estimate, mean_rewards
 from gim.inference.prior import prior_of
 from gim.model.completion.base import completions
 from gim.model.counts import Known
 from gim.model.dynamics import check_completion, complete
-from gim.model.learned import LearnedModel
 from gim.params import OneOf, Within
 from gim.planners import Planner
 from gim.registry import did_you_mean
@@ -136,10 +135,6 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
             r_n0 = np.where(playable & ~done.paid, np.where(counts.n > 0, n0, np.inf), 0.0)
         prior = prior_of(done.P, n0, r=done.r, r_n0=r_n0)
         return memory._replace(belief=memory.belief._replace(prior=prior))
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """The completed model, or the empirical one while exploring; rows as distributions."""
-        return believed_model(memory.belief, task, self.m)
 
 
 def published_m(task: str) -> int:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim.agents.counting import Counting
 from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM
 from gim.exploration.curious import choose
 from gim.exploration.curious import observe as follow
@@ -105,7 +106,7 @@ def walking(template: Any, choose: Any, follow: Any) -> Any:
     return bind(template, "walk", inner=True, choose=choose, follow=follow)
 
 
-class Phases:
+class Phases(Counting):
     """Explores until enough is known, or a budget is spent; then plans and exploits."""
 
     m: int
@@ -216,7 +217,3 @@ class Phases:
     def policy(self, memory: Memory) -> NDArray[np.int64] | None:
         """The policy [H, S] once there is one."""
         return None if memory.phase.exploring[0] else memory.policy
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief

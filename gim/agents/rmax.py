@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.gim import published_m
 from gim.exploration.base import Choices, new_choices
 from gim.inference.base import inferences
 from gim.inference.belief import (
     Belief,
-    believed_model,
     divided,
     due,
     inferred_when_due,
@@ -30,13 +30,11 @@ from gim.inference.belief import (
     new_belief,
     observe,
     with_loops,
-    with_room,
 )
 from gim.jit import hot
 from gim.memory import SAME, Limits, actions
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
-from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
+from gim.model.rewards import LargestReward, largest_reward
 from gim.params import OneOf, Within
 from gim.planners import Model, Planner, best_policy, looked_ahead
 from gim.sampling import listed, pick
@@ -100,7 +98,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 @dataclass(frozen=True)
-class RMax(Agent, name="rmax"):
+class RMax(Counting, Agent, name="rmax"):
     """What was met fewer than m times counts as the best there is; a plan per state known."""
 
     m: Annotated[int, Within(1), "visits that make a pair known"] = 40
@@ -151,16 +149,14 @@ class RMax(Agent, name="rmax"):
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Plan with what is known; a pair whose prediction is worth m visits counts as known."""
-        if mind.plans == 0 and mind.task.reward_range is None and self.r_max is None:
-            mind.note(LEARNED_RANGE)
+        note_learned_range(mind, self.r_max)
         known = memory.known
         r_max = largest_reward(mind.task, self.r_max, memory.belief.counts)
         rewards = (_least(mind.task, r_max), r_max)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         if belief is not memory.belief:
-            memory, seen = memory._replace(belief=belief), belief.evidence()
-            enough: Any = np.where(seen.n_r > 0, seen.n, 0)
-            review(known, belief.counts._replace(n=enough), belief.terminal)
+            memory = memory._replace(belief=belief)
+            review_inferred(known, belief)
         elif not memory.stale[0]:
             return None
         with mind.timed("planning"):
@@ -170,10 +166,7 @@ class RMax(Agent, name="rmax"):
                 self._tie(memory, looked_ahead(model, self.gamma)[:-1], mind.rng)
         memory.stale[0] = False
         mind.plans += 1
-        met = belief.counts.n.any(axis=1)
-        explored = met.any() and known.rho_known[met].all()
-        first = mind.episode if mind.explored_at is None else mind.explored_at
-        mind.explored_at = first if explored else None
+        note_explored(mind, belief, known.rho_known)
         return memory
 
     def _tie(self, memory: Memory, q: NDArray[np.float64], rng: np.random.Generator) -> None:
@@ -184,23 +177,24 @@ class RMax(Agent, name="rmax"):
             memory.policy[:] = ties[np.arange(len(ties)), rng.integers(n_ties)]
             memory.n_ties[:] = 0
 
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The policy [H, S]; in a state that is not known, the action to be tried next."""
-        known, (n, rank) = memory.known, (memory.belief.counts.n, memory.choices.rank)
-        order = np.where(known.available & ~known.mask, n * n.shape[1] + rank, np.iinfo(int).max)
-        return np.where(known.rho_known, memory.policy, order.argmin(axis=1))
+        return np.where(memory.known.rho_known, memory.policy, wandering(memory))
 
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief
 
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
-        return believed_model(memory.belief, task, self.m)
+def wandering(memory: Any) -> NDArray[np.int64]:
+    """What `wander` takes in each state that is not known, [S]."""
+    known, n = memory.known, memory.belief.counts.n
+    order = n * n.shape[1] + memory.choices.rank
+    unknown = known.available & ~known.mask
+    return np.where(unknown, order, np.iinfo(int).max).argmin(axis=1)
+
+
+def review_inferred(known: Known, belief: Belief) -> None:
+    """Bring up to date what is known: a pair whose prediction is worth m visits is, too."""
+    seen = belief.evidence()
+    enough: Any = np.where(seen.n_r > 0, seen.n, 0)
+    review(known, belief.counts._replace(n=enough), belief.terminal)
 
 
 def optimistic_model(belief: Belief, known: Known, r_max: float, H: int) -> Model:

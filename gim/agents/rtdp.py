@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim.agents.counting import Counting
 from gim.agents.q_learning import keep_best
 from gim.inference.belief import (
     Belief,
@@ -30,7 +31,6 @@ from gim.inference.belief import (
     inferred_when_due,
     new_belief,
     observe,
-    with_room,
 )
 from gim.jit import entry, hot
 from gim.memory import COUNT, SAME, Limit, Limits, actions, row_fault
@@ -172,7 +172,7 @@ def _rows(N: Any) -> sparse.csr_array:
     return N if sparse.issparse(N) else sparse.csr_array(N.reshape(-1, N.shape[-1]))
 
 
-class RTDP:
+class RTDP(Counting):
     """Optimistic values and one backup a step; an agent adds `limits` and its parameters."""
 
     epsilon1: float
@@ -224,18 +224,10 @@ class RTDP:
         mind.plans += 1
         return memory
 
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The greedy policy [S]."""
         return memory.best.copy()
 
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief
-
     def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
+        """What was counted and inferred; a pair is known from its first visit on, whatever m is."""
         return believed_model(memory.belief, task)

@@ -18,10 +18,9 @@ from gim.agent import Agent, Mind, Task
 from gim.agents.phases import Memory, Phases
 from gim.exploration.base import explorations
 from gim.inference.base import inferences
-from gim.inference.belief import believed_model, estimate, inferred_when_due
+from gim.inference.belief import estimate, inferred_when_due
 from gim.inference.evidence import Evidence
 from gim.model.counts import Counts
-from gim.model.learned import LearnedModel
 from gim.model.rewards import seen_range
 from gim.params import Within
 from gim.planners import Planner
@@ -81,10 +80,6 @@ class TwoPhase(Phases, Agent):  # type: ignore[override]
         rewards = rewards_of(mind.task, memory.belief.counts)
         belief = inferred_when_due(memory.belief, self.infer, mind, rewards)
         return memory if belief is memory.belief else memory._replace(belief=belief)
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred."""
-        return believed_model(memory.belief, task, self.m)
 
 
 def rewards_of(task: Task, counts: Counts) -> tuple[float, float]:
