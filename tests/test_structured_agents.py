@@ -10,11 +10,11 @@ import pytest
 
 import gim
 from gim.agent import agents
-from gim.agents.factored import estimated
 from gim.agents.factored_rmax import FactoredRMax, true_parents
 from gim.agents.factors import MOST, Guess, new_factors
 from gim.agents.met_rmax import MetRMax
 from gim.agents.mormax import MORMax
+from gim.agents.predicted_rmax import estimated
 from gim.agents.relocatable_rmax import RelocatableRMax, true_types
 from gim.inference.prior import prior_of
 from gim.params import describe

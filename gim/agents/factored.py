@@ -1,20 +1,19 @@
 """R-MAX on a model in parts: what factored R-MAX and Met-Rmax do with their guesses.
 
-The model is the product of what is predicted of each part of a step (`gim.agents.factors`). What
-cannot be predicted pays r_max and leads to a heaven that goes on to do so; the best policy of this
-model is played, planned anew when more can be predicted.
+The model is the product of what is predicted of each part of a step (`gim.agents.factors`); what
+cannot be predicted is as good as can be (`gim.agents.predicted_rmax`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim.agent import GO_ON, GROW, TERMINATED, THINK, Task
 from gim.agents.factor_predictions import predicted
 from gim.agents.factors import (
     Factors,
@@ -25,16 +24,12 @@ from gim.agents.factors import (
     take_in,
     variables_of,
 )
-from gim.inference.belief import Belief, new_belief, observe, with_loops, with_room
+from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
+from gim.inference.belief import Belief, new_belief, observe
 from gim.jit import hot
 from gim.memory import Limits, actions
-from gim.model.counts import new_known
-from gim.model.dynamics import learned
-from gim.model.known_rewards import payments
 from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, largest_reward, reward_range
-from gim.planners import Model
-from gim.planning import backward_induction
+from gim.model.rewards import reward_range
 
 
 class Memory(NamedTuple):
@@ -75,14 +70,8 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     return GROW if full else GO_ON
 
 
-class Factored:
+class Factored(PredictedRMax):
     """R-MAX on a model in parts; an agent adds its parameters and `guesses`."""
-
-    assumes_structure: ClassVar[bool] = True
-
-    m: int
-    r_max: float | None
-    rewards: str
 
     act = staticmethod(act)
     learn = staticmethod(learn)
@@ -97,11 +86,7 @@ class Factored:
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Empty tables."""
-        if self.rewards == "known" and task.truth is None:
-            raise ValueError(
-                "rewards=known needs a world that shows its table: give a TabularMDP, or leave "
-                "rewards out"
-            )
+        self.check(task)
         parts = parts_of(len(variables_of(task).sizes), self.rewards)
         belief = new_belief(task, None)
         low, high = reward_range(task, None, None, belief.counts)
@@ -115,27 +100,8 @@ class Factored:
             policy=np.zeros((task.H, task.S), np.int64),
         )
 
-    def think(self, memory: Memory, mind: Mind) -> None:
-        """Plan with what is predicted, if that is more than before."""
-        if mind.plans == 0 and mind.task.reward_range is None and self.r_max is None:
-            mind.note(LEARNED_RANGE)
-        if not memory.stale[0]:
-            return
-        with mind.timed("planning"):
-            r_max = largest_reward(mind.task, self.r_max, memory.belief.counts)
-            rows, r, unknown, ends = self._predicted(memory, mind.task, any_guess=False)
-            model = with_heaven(rows, r, unknown, ends, mind.task, r_max, self.rewards == "learn")
-            memory.policy[:] = backward_induction(model).policy[:, :-1]
-        memory.known[:] = mind.task.available & ((unknown <= 0) | ends[:, None])
-        memory.stale[0] = False
-        mind.plans += 1
-        met = memory.belief.counts.n.any(axis=1)
-        explored = met.any() and memory.known[met][mind.task.available[met]].all()
-        first = mind.episode if mind.explored_at is None else mind.explored_at
-        mind.explored_at = first if explored else None
-
-    def _predicted(self, memory: Memory, task: Task, any_guess: bool) -> tuple[Any, Any, Any, Any]:
-        """Rows [S*A, S], rewards and what is unknown [S, A], and the states that end it all [S]."""
+    def predicted(self, memory: Memory, task: Task, any_guess: bool = False) -> Prediction:
+        """The product of the parts, where one guess speaks for each, or (`any_guess`) any does."""
         terminal, truth = memory.belief.terminal, task.truth
         r, unknown, ends = np.zeros((task.S, task.A)), np.zeros((task.S, task.A)), terminal.copy()
         if truth is not None and self.rewards == "known":
@@ -144,85 +110,10 @@ class Factored:
         data, column, first = predicted(memory.factors, task.available, terminal, into, any_guess)
         rows = sparse.csr_array((data, column, first), shape=(task.S * task.A, task.S))
         rows.sort_indices()
-        return rows, known_payments(memory.belief, rows, r), unknown, ends
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
-    def policy(self, memory: Memory) -> NDArray[np.int64]:
-        """The policy in force [H, S]."""
-        return memory.policy.copy()
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen."""
-        return memory.belief
+        return Prediction(rows, known_payments(memory.belief, rows, r), unknown, ends)
 
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """The best guess at every pair of which something was seen; what is left out is scaled."""
-        rows, r, unknown, ends = self._predicted(memory, task, any_guess=True)
+        rows, r, unknown, ends = self.predicted(memory, task, any_guess=True)
         mass = 1.0 - unknown if self.rewards == "learn" else np.ones_like(unknown)
         return estimated(rows, r / np.where(mass > 0, mass, 1.0), ends, memory, task)
-
-
-def known_payments(
-    belief: Belief, rows: sparse.csr_array, r: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """What rows [S*A, S] pay by rewards that were given to the run; `r` [S, A] where none were."""
-    if not belief.rewards.given:
-        return r
-    mass = np.asarray(rows.sum(axis=1)).reshape(r.shape)
-    csr = (rows.data, rows.indices.astype(np.int64), rows.indptr.astype(np.int64))
-    return np.where(mass > 0, payments(belief.rewards, csr, mass)[0], 0.0)
-
-
-def with_heaven(
-    rows: Any,
-    r: NDArray[np.float64],
-    unknown: NDArray[np.float64],
-    ends: NDArray[np.bool_],
-    task: Task,
-    r_max: float,
-    pays: bool,
-) -> Model:
-    """A model with one more state, a heaven that pays r_max, where all leads that is unknown.
-
-    `rows` are CSR [S*A, S] without it; `pays` says whether what is unknown pays r_max itself, and
-    not a reward that is known all the same.
-    """
-    A = task.A
-    goes_on = task.available & ~ends[:, None]
-    kept = sparse.csr_array(rows * goes_on.reshape(-1, 1).astype(np.float64))
-    kept.eliminate_zeros()
-    P = with_loops(kept, np.flatnonzero(task.available & ends[:, None]), A)
-    out = sparse.csr_array(np.where(goes_on, unknown, 0.0).reshape(-1, 1))
-    heaven = sparse.block_array([[P, out], [None, np.ones((A, 1))]], format="csr")
-    paid = np.where(goes_on, r + unknown * r_max if pays else r, 0.0)
-    top = np.full((1, A), max(r_max, 0.0))  # where all costs, the best is an end
-    available = np.vstack([task.available, np.ones((1, A), bool)])
-    return Model(heaven, np.vstack([paid, top]), available, task.H)
-
-
-def estimated(
-    rows: Any, r: NDArray[np.float64], ends: NDArray[np.bool_], memory: Any, task: Task
-) -> LearnedModel:
-    """A model from rows [S*A, S] that need not sum to 1; an empty one stays, and pays the least.
-
-    A state in which an action was taken, or an episode may start, is no end, whatever is predicted.
-    """
-    lived_in = memory.belief.counts.n.any(axis=1)
-    if task.truth is not None:
-        lived_in |= task.truth.start > 0
-    ends = ends & (memory.belief.terminal | ~lived_in)
-    mass = np.asarray(rows.sum(axis=1)).reshape(task.S, task.A)
-    told = (mass > 0) & task.available & ~ends[:, None]
-    scale = np.divide(1.0, mass, out=np.zeros_like(mass), where=told)
-    P = sparse.csr_array(rows * scale.reshape(-1, 1))
-    P.eliminate_zeros()
-    P = with_loops(P, np.flatnonzero(~told & task.available), task.A)
-    least = r[told].min(initial=0.0)
-    known = new_known(task.available, 1, 1.0)
-    known.terminal[:] = ends
-    known.mask[:] = task.available & (memory.known | ends[:, None])
-    paid = np.where(told, r, least)
-    return learned(P, paid, memory.belief.counts, known, task, told | ends[:, None])

@@ -22,23 +22,21 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.agents.factored import known_payments, with_heaven
+from gim.agents.counting import Counting, note_explored, note_learned_range
+from gim.agents.predicted_rmax import known_payments, with_heaven
 from gim.inference.base import inferences
 from gim.inference.belief import (
     Belief,
-    believed_model,
     divided,
     due,
     inferred_when_due,
     mean_rewards,
     new_belief,
     observe,
-    with_room,
 )
 from gim.jit import hot
 from gim.memory import Limit, Limits, actions
-from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, LargestReward, LeastReward, reward_range
+from gim.model.rewards import LargestReward, LeastReward, reward_range
 from gim.params import Within
 from gim.planners import Model
 from gim.planning import Plan, backward_induction
@@ -106,7 +104,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 @dataclass(frozen=True)
-class MORMax(Agent, name="mormax"):
+class MORMax(Counting, Agent, name="mormax"):
     """R-MAX whose estimates are renewed from m later visits where values have fallen since."""
 
     m: Annotated[int, Within(1), "visits that make a model of a pair"] = 20
@@ -145,8 +143,7 @@ class MORMax(Agent, name="mormax"):
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Plan anew if the world has changed; then try the pair that has m new visits."""
-        if mind.plans == 0 and mind.task.reward_range is None and None in (self.r_min, self.r_max):
-            mind.note(LEARNED_RANGE)
+        note_learned_range(mind, self.r_min, self.r_max)
         low, high = reward_range(mind.task, self.r_min, self.r_max, memory.belief.counts)
         belief = inferred_when_due(memory.belief, self.infer, mind, (low, high))
         if belief is not memory.belief:
@@ -159,10 +156,7 @@ class MORMax(Agent, name="mormax"):
             if memory.pending[0] != NONE:
                 self._try(memory, mind, high)
         memory.stale[0] = False
-        met = belief.counts.n.any(axis=1)
-        explored = met.any() and memory.has_model[met][mind.task.available[met]].all()
-        first = mind.episode if mind.explored_at is None else mind.explored_at
-        mind.explored_at = first if explored else None
+        note_explored(mind, belief, memory.has_model | ~mind.task.available)
         return memory
 
     def _try(self, memory: Memory, mind: Mind, r_max: float) -> None:
@@ -203,22 +197,6 @@ class MORMax(Agent, name="mormax"):
         r = known_payments(memory.belief, rows, r)
         model: Model = with_heaven(rows, r, unknown, memory.belief.terminal, task, r_max, True)
         return backward_induction(model)
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
-    def policy(self, memory: Memory) -> NDArray[np.int64]:
-        """The policy in force [H, S]."""
-        return memory.policy.copy()
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen and inferred."""
-        return memory.belief
-
-    def model(self, memory: Memory, task: Task) -> LearnedModel:
-        """What was counted and inferred, all visits of it."""
-        return believed_model(memory.belief, task, self.m)
 
 
 def take(memory: Memory, plan: Plan) -> None:

@@ -9,24 +9,23 @@ were made.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
-from gim.agents.factored import estimated, known_payments, with_heaven
+from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Task
 from gim.agents.factors import variables_of
-from gim.inference.belief import Belief, new_belief, observe, with_room
+from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
+from gim.inference.belief import Belief, new_belief, observe
 from gim.jit import hot
 from gim.mdp import TabularMDP
 from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.counts import Counts, transitions
 from gim.model.learned import LearnedModel
-from gim.model.rewards import LEARNED_RANGE, LargestReward, largest_reward
+from gim.model.rewards import LargestReward
 from gim.params import OneOf, Within
-from gim.planning import backward_induction
 from gim.variables import Variables
 
 Ints = NDArray[np.int64]
@@ -73,10 +72,8 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
 
 
 @dataclass(frozen=True)
-class RelocatableRMax(Agent, name="relocatable_rmax"):
+class RelocatableRMax(PredictedRMax, Agent, name="relocatable_rmax"):
     """R-MAX that is told which states behave alike; what they do is learned."""
-
-    assumes_structure: ClassVar[bool] = True
 
     m: Annotated[int, Within(1), "visits of a type and action that make them known"] = 10
     r_max: LargestReward = None
@@ -91,11 +88,7 @@ class RelocatableRMax(Agent, name="relocatable_rmax"):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """The types; nothing seen. Without variables or a table each state is a type of its own."""
-        if self.rewards == "known" and task.truth is None:
-            raise ValueError(
-                "rewards=known needs a world that shows its table: give a TabularMDP, or leave "
-                "rewards out"
-            )
+        self.check(task)
         kinds = np.arange(task.S)
         if task.truth is not None and task.variables is not None:
             kinds = true_types(task.truth, task.variables, rewards=self.rewards == "learn")
@@ -109,27 +102,12 @@ class RelocatableRMax(Agent, name="relocatable_rmax"):
             policy=np.zeros((task.H, task.S), np.int64),
         )
 
-    def think(self, memory: Memory, mind: Mind) -> None:
-        """Plan with what is known; all else is as good as can be."""
-        task = mind.task
-        if mind.plans == 0 and task.reward_range is None and self.r_max is None:
-            mind.note(LEARNED_RANGE)
-        if not memory.stale[0]:
-            return
-        with mind.timed("planning"):
-            r_max = largest_reward(task, self.r_max, memory.belief.counts)
-            rows, r, ends = self._relocated(memory, task, self.m)
-            unknown = (memory.n < self.m)[memory.type].astype(np.float64)
-            unknown = np.maximum(unknown, np.diff(rows.indptr).reshape(unknown.shape) == 0)
-            model = with_heaven(rows, r, unknown, ends, task, r_max, self.rewards == "learn")
-            memory.policy[:] = backward_induction(model).policy[:, :-1]
-        memory.known[:] = task.available & ((unknown <= 0) | ends[:, None])
-        memory.stale[0] = False
-        mind.plans += 1
-        met = memory.belief.counts.n.any(axis=1)
-        explored = met.any() and memory.known[met][task.available[met]].all()
-        first = mind.episode if mind.explored_at is None else mind.explored_at
-        mind.explored_at = first if explored else None
+    def predicted(self, memory: Memory, task: Task) -> Prediction:
+        """The estimates of types with m visits, in all of their states."""
+        rows, r, ends = self._relocated(memory, task, self.m)
+        unknown = (memory.n < self.m)[memory.type].astype(np.float64)
+        unknown = np.maximum(unknown, np.diff(rows.indptr).reshape(unknown.shape) == 0)
+        return Prediction(rows, r, unknown, ends)
 
     def _relocated(self, memory: Memory, task: Task, m: int) -> tuple[Any, Any, Any]:
         """Rows [S*A, S] and rewards [S, A] of types with m visits, and states that end it all."""
@@ -156,18 +134,6 @@ class RelocatableRMax(Agent, name="relocatable_rmax"):
         rows = sparse.csr_array((n / total[pair], (pair, to)), shape=(S * A, S))
         rows.sort_indices()
         return rows, known_payments(memory.belief, rows, r), ends
-
-    def grow(self, memory: Memory) -> Memory:
-        """Make room for more triples."""
-        return memory._replace(belief=with_room(memory.belief))
-
-    def policy(self, memory: Memory) -> NDArray[np.int64]:
-        """The policy in force [H, S]."""
-        return memory.policy.copy()
-
-    def belief(self, memory: Memory) -> Belief:
-        """What was seen."""
-        return memory.belief
 
     def model(self, memory: Memory, task: Task) -> LearnedModel:
         """The estimate for all states of a type that was met."""
