@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
-from gim.agents.q_learning import keep_best
+from gim.agents.q_learning import first_best, keep_best
 from gim.jit import hot
 from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, largest_reward
 from gim.params import Within
-from gim.sampling import listed
 
 
 class Memory(NamedTuple):
@@ -96,14 +95,12 @@ class DelayedQLearning(Agent):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values as large as can be, the greedy action of each state drawn."""
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
         r_max = largest_reward(task, self.r_max)
         top = r_max / (1 - self.gamma) if r_max >= 0 else r_max  # where all costs: an end at once
         zeros = np.zeros((task.S, task.A))
         return Memory(
             q=np.where(task.available, top, -np.inf),
-            best=actions[np.arange(task.S), drawn],
+            best=first_best(task.available, rng),
             U=zeros.copy(),
             samples=zeros.astype(np.int64),
             t=zeros.astype(np.int64),

@@ -12,45 +12,23 @@ greedy actions are kept up to date, and a tie leaves them as they are.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim.agents.q_learning import Memory, epsilon_greedy, new_memory
 from gim.jit import hot
-from gim.memory import SAME, Limits, actions
 from gim.params import Within
-from gim.sampling import listed, pick
 
-A, B, SUM = 0, 1, 2  # the tables
-
-
-class Memory(NamedTuple):
-    """Two tables of action values and their sum, and what is derived from them."""
-
-    q: NDArray[np.float64]  # [3, S, A]; -inf where not available
-    best: NDArray[np.int64]  # [3, S] the greedy actions
-    actions: NDArray[np.int64]  # [S, A] available actions, first in each row
-    n_actions: NDArray[np.int64]  # [S] how many there are
-    alpha: NDArray[np.float64]  # [1]
-    gamma: NDArray[np.float64]  # [1]
-    epsilon: NDArray[np.float64]  # [1]
-
-    def limits(self) -> Limits:
-        """See `gim.memory`."""
-        same = dict.fromkeys(("actions", "n_actions", "alpha", "gamma", "epsilon"), SAME)
-        return same | {"best": actions(self.q)}
+A, B, SUM = 0, 1, 2  # the tables of the memory: two, and their sum
 
 
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
-    """Epsilon-greedy for the sum; one number decides both whether to explore and where."""
-    epsilon = memory.epsilon[0]
-    u = rng.random()
-    if u < epsilon:
-        return pick(memory.actions, memory.n_actions, s, u / epsilon)
-    return memory.best[SUM, s]
+    """Epsilon-greedy for the sum."""
+    return epsilon_greedy(memory, s, memory.best[SUM, s], rng)
 
 
 @hot
@@ -92,18 +70,9 @@ class DoubleQLearning(Agent):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values equal, the greedy actions drawn."""
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random((3, task.S)) * n_actions).astype(np.int64)
-        values = self.initial * np.array([1.0, 1.0, 2.0])[:, None, None]
-        return Memory(
-            q=np.where(task.available, values, -np.inf),
-            best=actions[np.arange(task.S), drawn],
-            actions=actions,
-            n_actions=n_actions,
-            alpha=np.array([self.alpha]),
-            gamma=np.array([self.gamma]),
-            epsilon=np.array([self.epsilon]),
-        )
+        values = np.full((3, task.S, task.A), self.initial, np.float64)
+        values[SUM] *= 2.0
+        return new_memory(self, values, task, rng)
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The greedy policy of the sum [S]."""

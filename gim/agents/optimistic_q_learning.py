@@ -23,11 +23,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim.agents.q_learning import first_best
 from gim.jit import hot
 from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come, reward_range
 from gim.params import OneOf, Within
-from gim.sampling import listed
 
 
 class Memory(NamedTuple):
@@ -122,15 +122,13 @@ class OptimisticQLearning(Agent):
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values as large as can be, the greedy action of each step and state drawn."""
         H, S, A = task.H, task.S, task.A
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random((H, S)) * n_actions).astype(np.int64)
         low, high = reward_range(task, self.r_min, self.r_max)
         top = most_to_come(H, high)
         seen = (H, S, A) if self.bonus == "bernstein" else (0, 0, 0)
         return Memory(
             q=np.where(task.available, top[:, None, None], -np.inf),
             v=np.repeat(np.append(top, 0.0)[:, None], S, axis=1),
-            best=actions[np.arange(S), drawn],
+            best=first_best(task.available, rng, H),
             n=np.zeros((H, S, A), np.int64),
             mu=np.zeros(seen),
             sigma=np.zeros(seen),

@@ -23,10 +23,10 @@ from gim.sampling import listed, pick
 
 
 class Memory(NamedTuple):
-    """Action values and what is derived from them."""
+    """Action values, in one table or more of them, and what is derived from them."""
 
-    q: NDArray[np.float64]  # [S, A]; -inf where not available
-    best: NDArray[np.int64]  # [S] the greedy action
+    q: NDArray[np.float64]  # [..., S, A]; -inf where not available
+    best: NDArray[np.int64]  # [..., S] the greedy action
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
     alpha: NDArray[np.float64]  # [1]
@@ -40,13 +40,19 @@ class Memory(NamedTuple):
 
 
 @hot
-def act(memory: Any, s: int, h: int, rng: Any) -> Any:
-    """Epsilon-greedy; one number decides both whether to explore and where."""
+def epsilon_greedy(memory: Any, s: int, best: int, rng: Any) -> Any:
+    """The best action, as a rule; one number decides both whether to explore and where."""
     epsilon = memory.epsilon[0]
     u = rng.random()
     if u < epsilon:
         return pick(memory.actions, memory.n_actions, s, u / epsilon)
-    return memory.best[s]
+    return best
+
+
+@hot
+def act(memory: Any, s: int, h: int, rng: Any) -> Any:
+    """Epsilon-greedy."""
+    return epsilon_greedy(memory, s, memory.best[s], rng)
 
 
 @hot
@@ -86,18 +92,31 @@ class QLearning(Agent):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values equal, the greedy action of each state drawn."""
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
-        return Memory(
-            q=np.where(task.available, self.initial, -np.inf),
-            best=actions[np.arange(task.S), drawn],
-            actions=actions,
-            n_actions=n_actions,
-            alpha=np.array([self.alpha]),
-            gamma=np.array([self.gamma]),
-            epsilon=np.array([self.epsilon]),
-        )
+        return new_memory(self, np.full((task.S, task.A), self.initial), task, rng)
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The greedy policy [S]."""
         return memory.best.copy()
+
+
+def first_best(available: NDArray[np.bool_], rng: np.random.Generator, *tables: int) -> Any:
+    """Greedy actions [*tables, S] where all values of a state are equal: drawn."""
+    actions, n_actions = listed(available)
+    drawn = (rng.random((*tables, n_actions.size)) * n_actions).astype(np.int64)
+    return actions[np.arange(n_actions.size), drawn]
+
+
+def new_memory(
+    agent: Any, values: NDArray[np.float64], task: Task, rng: np.random.Generator
+) -> Memory:
+    """The memory of an epsilon-greedy agent that begins with these values [..., S, A]."""
+    actions, n_actions = listed(task.available)
+    return Memory(
+        q=np.where(task.available, values, -np.inf),
+        best=first_best(task.available, rng, *values.shape[:-2]),
+        actions=actions,
+        n_actions=n_actions,
+        alpha=np.array([agent.alpha]),
+        gamma=np.array([agent.gamma]),
+        epsilon=np.array([agent.epsilon]),
+    )

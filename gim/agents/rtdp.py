@@ -23,7 +23,7 @@ from scipy import sparse
 
 from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
 from gim.agents.counting import Counting
-from gim.agents.q_learning import keep_best
+from gim.agents.q_learning import first_best, keep_best
 from gim.inference.belief import (
     Belief,
     believed_model,
@@ -37,7 +37,6 @@ from gim.memory import COUNT, SAME, Limit, Limits, actions, row_fault
 from gim.model.counts import seen, transitions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
-from gim.sampling import listed
 
 FOREVER = np.iinfo(np.int64).max  # as a number of visits
 
@@ -190,8 +189,6 @@ class RTDP(Counting):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values as large as can be, or as a model learned elsewhere says; actions drawn."""
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
         low, high = reward_range(task, self.r_min, self.r_max)
         unit = high - low if high > low else 1.0
         top = high / (1 - self.gamma) if high >= 0 else high  # where all costs: an end at once
@@ -200,7 +197,7 @@ class RTDP(Counting):
             belief=belief,
             added=added_by(belief),
             q=np.where(task.available, top, -np.inf),
-            best=actions[np.arange(task.S), drawn],
+            best=first_best(task.available, rng),
             m=np.array([m]),
             enough=np.array([enough]),
             epsilon1=np.array([self.epsilon1 * unit]),

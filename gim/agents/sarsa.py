@@ -16,27 +16,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import GO_ON, TERMINATED, Agent, Task
-from gim.agents.q_learning import act as epsilon_greedy
-from gim.agents.q_learning import keep_best
+from gim.agents.q_learning import epsilon_greedy, keep_best, new_memory
 from gim.jit import hot
 from gim.memory import SAME, Limits, actions
 from gim.params import Within
-from gim.sampling import listed
 
 NONE = -1  # in place of an action: none is chosen yet
 
 
 class Memory(NamedTuple):
-    """Action values, what is derived from them, and the action chosen for the next step."""
+    """As `gim.agents.q_learning.Memory`, with the action chosen for the next step."""
 
     q: NDArray[np.float64]  # [S, A]; -inf where not available
     best: NDArray[np.int64]  # [S] the greedy action
-    chosen: NDArray[np.int64]  # [1] the action of the next step, or NONE
     actions: NDArray[np.int64]  # [S, A] available actions, first in each row
     n_actions: NDArray[np.int64]  # [S] how many there are
     alpha: NDArray[np.float64]  # [1]
     gamma: NDArray[np.float64]  # [1]
     epsilon: NDArray[np.float64]  # [1]
+    chosen: NDArray[np.int64]  # [1] the action of the next step, or NONE
 
     def limits(self) -> Limits:
         """See `gim.memory`."""
@@ -47,7 +45,9 @@ class Memory(NamedTuple):
 @hot
 def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     """What the last update was made with; at the start of an episode a new choice."""
-    return epsilon_greedy(memory, s, h, rng) if memory.chosen[0] == NONE else memory.chosen[0]
+    if memory.chosen[0] == NONE:
+        return epsilon_greedy(memory, s, memory.best[s], rng)
+    return memory.chosen[0]
 
 
 @hot
@@ -55,7 +55,7 @@ def learn(memory: Any, s: int, h: int, a: int, r: float, t: int, end: int, rng: 
     """One update; where the horizon cuts an episode, an action is drawn for its value only."""
     q, future, following = memory.q, 0.0, NONE
     if end != TERMINATED:
-        following = epsilon_greedy(memory, t, h + 1, rng)
+        following = epsilon_greedy(memory, t, memory.best[t], rng)
         future = q[t, following]
     before = q[s, a]
     q[s, a] = before + memory.alpha[0] * (r + memory.gamma[0] * future - before)
@@ -80,18 +80,8 @@ class SARSA(Agent, name="sarsa"):
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """All values equal, the greedy action of each state drawn."""
-        actions, n_actions = listed(task.available)
-        drawn = (rng.random(task.S) * n_actions).astype(np.int64)
-        return Memory(
-            q=np.where(task.available, self.initial, -np.inf),
-            best=actions[np.arange(task.S), drawn],
-            chosen=np.array([NONE]),
-            actions=actions,
-            n_actions=n_actions,
-            alpha=np.array([self.alpha]),
-            gamma=np.array([self.gamma]),
-            epsilon=np.array([self.epsilon]),
-        )
+        values = new_memory(self, np.full((task.S, task.A), self.initial), task, rng)
+        return Memory(*values, chosen=np.array([NONE]))
 
     def policy(self, memory: Memory) -> NDArray[np.int64]:
         """The greedy policy [S]."""
