@@ -1,0 +1,121 @@
+"""What `run.analogies()` says of grids, beside what is so: moves, their chances, and walls.
+
+    python -m benchmarks.analogies                   # 8x8 grid and four rooms, seeds 7000 and 7001
+    python -m benchmarks.analogies four_rooms --episodes 300 --say
+
+True chances are read off a cell whose neighbours are all free. *Named* counts the actions whose
+rule has the changes that are possible and no others; *error* is the largest of a chance (0 is said
+of a change that is not mentioned). A *wall* is a pair (s, a) whose own move leads to a row and a
+column that exist, but to no cell. It was *found* if the pair was met and stayed; those are what a
+rule should list as its exceptions. Rows and columns of four rooms include its outer walls; beyond
+the edges of a plain grid there is nothing, and rules say "blocked moves stay".
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+import gim
+from benchmarks.common import machine, table
+
+WORLDS = {
+    "gridworld:height=8,width=8,horizon=40,slip=0.2,start=0": (100,),
+    "four_rooms": (100, 300),
+}
+AGENT = "analogist"
+CLOSE = 0.05  # of a chance, asked
+Change = tuple[tuple[str, float | str], ...]  # by variable, without those that stay
+Pairs = set[tuple[int, int]]
+
+
+def change(mdp: gim.TabularMDP, s: int, t: int) -> Change:
+    """What is added to the variables from one state to another."""
+    made_of = mdp.variables
+    assert made_of is not None
+    by = (made_of.codes[t] - made_of.codes[s]).tolist()
+    return tuple((name, step) for name, step in zip(made_of.names, by, strict=True) if step)
+
+
+def chances(mdp: gim.TabularMDP) -> list[dict[Change, float]]:
+    """What each action does in a cell from which most others can be reached."""
+    rows = mdp.rows()
+    pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(rows.indptr))
+    reached = np.unique(np.stack([pair // mdp.A, rows.indices])[:, rows.data > 0], axis=1)
+    s = int(np.bincount(reached[0, reached[0] != reached[1]]).argmax())
+    found = []
+    for a in range(mdp.A):
+        at = slice(*rows.indptr[s * mdp.A + a : s * mdp.A + a + 2])
+        pairs = zip(rows.indices[at].tolist(), rows.data[at].tolist(), strict=True)
+        found.append({change(mdp, s, t): p for t, p in pairs if p > 0})
+    return found
+
+
+def walls(mdp: gim.TabularMDP) -> Pairs:
+    """Pairs whose likeliest change leads to values that are there, but to no state."""
+    made_of = mdp.variables
+    assert made_of is not None
+    found = set()
+    for a, true in enumerate(chances(mdp)):
+        step: dict[str, Any] = dict(max(true.items(), key=lambda item: item[1])[0])
+        moved = made_of.codes + [step.get(name, 0) for name in made_of.names]
+        inside = ((moved >= 0) & (moved < made_of.sizes)).all(axis=1)
+        ahead = np.flatnonzero(inside & ~mdp.terminal)  # in a terminal state nothing is done
+        found |= {(int(s), a) for s in ahead[made_of.index_of(moved[ahead]) < 0]}
+    return found
+
+
+def compare(run: gim.Run, rules: Iterable[gim.Rule]) -> tuple[int, float, Pairs, Pairs]:
+    """Actions named, the largest error of a chance, pairs listed, and walls that were found."""
+    mdp, belief = run.mdp, run.agent.belief(run.memory)
+    assert mdp is not None
+    assert belief is not None
+    said: dict[str, dict[Change, float]] = {mdp.action_label(a): {} for a in range(mdp.A)}
+    listed: Pairs = set()
+    for rule in rules:
+        said[str(rule.action)] = {tuple(each.items()): p for each, p in rule.outcomes}
+        listed |= set(rule.exceptions)
+    named, error = 0, 0.0
+    for a, true in enumerate(chances(mdp)):
+        told = said[mdp.action_label(a)]
+        named += told.keys() == true.keys()
+        error = max(error, *(abs(told.get(by, 0) - true.get(by, 0)) for by in told | true))
+    N = belief.counts.next.reshape(mdp.S, mdp.A, mdp.S)
+    return named, error, listed, {(s, a) for s, a in walls(mdp) if N[s, a, s] > 0}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("worlds", nargs="*")
+    parser.add_argument("--episodes", type=int, nargs="+")
+    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--first", type=int, default=7000, help="the first seed")
+    parser.add_argument("--say", action="store_true", help="print the rules as well")
+    given = parser.parse_args(arguments)
+    rows = []
+    for world in given.worlds or WORLDS:
+        for episodes in given.episodes or WORLDS.get(world, (100,)):
+            for seed in range(given.first, given.first + given.seeds):
+                run = gim.run(AGENT, world, episodes, seed)
+                rules = run.analogies()
+                named, error, listed, found = compare(run, rules)
+                assert run.mdp is not None
+                true = walls(run.mdp)
+                rows.append([world.partition(":")[0], f"{episodes}", f"{seed}"])
+                rows[-1] += [f"{named} of {run.mdp.A}", f"{error:.3f}", f"{len(true)}"]
+                rows[-1] += [f"{len(found)}", f"{len(listed & found)}", f"{len(listed - true)}"]
+                if given.say:
+                    print(*rules, sep="\n")
+    print(f"{machine()}; chances asked within {CLOSE}")
+    heads = ["world", "episodes", "seed", "named", "error", "walls", "found", "listed"]
+    print(table([*heads, "listed, no wall"], rows))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
