@@ -5,10 +5,10 @@
 
 True chances are read off a cell whose neighbours are all free. *Named* counts the actions whose
 rule has the changes that are possible and no others; *error* is the largest of a chance (0 is said
-of a change that is not mentioned). A *wall* is a pair (s, a) whose own move leads to a row and a
-column that exist, but to no cell. It was *found* if the pair was met and stayed; those are what a
-rule should list as its exceptions. Rows and columns of four rooms include its outer walls; beyond
-the edges of a plain grid there is nothing, and rules say "blocked moves stay".
+of a change that is not mentioned). A *wall* is a pair (s, a) whose own move leads to no cell; it is
+*inner* if there are cells in that row or beyond, and in that column or beyond, on both sides, else
+*outer*. It was *met* if the pair was, and stayed. Rules should list inner walls as exceptions;
+outer ones may be listed, or be edges, of which rules say "blocked moves stay".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -55,22 +55,36 @@ def chances(mdp: gim.TabularMDP) -> list[dict[Change, float]]:
     return found
 
 
-def walls(mdp: gim.TabularMDP) -> Pairs:
-    """Pairs whose likeliest change leads to values that are there, but to no state."""
+def walls(mdp: gim.TabularMDP) -> tuple[Pairs, Pairs]:
+    """Pairs whose likeliest change leads to no state: inner walls, and outer ones."""
     made_of = mdp.variables
     assert made_of is not None
-    found = set()
+    codes = made_of.codes
+    inner: Pairs = set()
+    outer: Pairs = set()
     for a, true in enumerate(chances(mdp)):
         step: dict[str, Any] = dict(max(true.items(), key=lambda item: item[1])[0])
-        moved = made_of.codes + [step.get(name, 0) for name in made_of.names]
-        inside = ((moved >= 0) & (moved < made_of.sizes)).all(axis=1)
-        ahead = np.flatnonzero(inside & ~mdp.terminal)  # in a terminal state nothing is done
-        found |= {(int(s), a) for s in ahead[made_of.index_of(moved[ahead]) < 0]}
-    return found
+        moved = codes + [step.get(name, 0) for name in made_of.names]
+        between = ((moved >= codes.min(axis=0)) & (moved <= codes.max(axis=0))).all(axis=1)
+        there = {tuple(cell) for cell in codes.tolist()}
+        for s in np.flatnonzero(~mdp.terminal).tolist():  # in a terminal state nothing is done
+            if tuple(moved[s].tolist()) not in there:
+                (inner if between[s] else outer).add((s, a))
+    return inner, outer
 
 
-def compare(run: gim.Run, rules: Iterable[gim.Rule]) -> tuple[int, float, Pairs, Pairs]:
-    """Actions named, the largest error of a chance, pairs listed, and walls that were found."""
+class Compared(NamedTuple):
+    """What rules say, beside what is so."""
+
+    named: int  # actions
+    error: float  # the largest of a chance
+    listed: Pairs  # exceptions
+    inner: Pairs  # walls that were met
+    outer: Pairs
+
+
+def compare(run: gim.Run, rules: Iterable[gim.Rule]) -> Compared:
+    """Set rules against the world of their run."""
     mdp, belief = run.mdp, run.agent.belief(run.memory)
     assert mdp is not None
     assert belief is not None
@@ -85,7 +99,8 @@ def compare(run: gim.Run, rules: Iterable[gim.Rule]) -> tuple[int, float, Pairs,
         named += told.keys() == true.keys()
         error = max(error, *(abs(told.get(by, 0) - true.get(by, 0)) for by in told | true))
     N = belief.counts.next.reshape(mdp.S, mdp.A, mdp.S)
-    return named, error, listed, {(s, a) for s, a in walls(mdp) if N[s, a, s] > 0}
+    inner, outer = ({(s, a) for s, a in pairs if N[s, a, s] > 0} for pairs in walls(mdp))
+    return Compared(named, error, listed, inner, outer)
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -102,18 +117,19 @@ def main(arguments: list[str] | None = None) -> int:
         for episodes in given.episodes or WORLDS.get(world, (100,)):
             for seed in range(given.first, given.first + given.seeds):
                 run = gim.run(AGENT, world, episodes, seed)
-                rules = run.analogies()
-                named, error, listed, found = compare(run, rules)
                 assert run.mdp is not None
-                true = walls(run.mdp)
+                rules = run.analogies()
+                found = compare(run, rules)
                 rows.append([world.partition(":")[0], f"{episodes}", f"{seed}"])
-                rows[-1] += [f"{named} of {run.mdp.A}", f"{error:.3f}", f"{len(true)}"]
-                rows[-1] += [f"{len(found)}", f"{len(listed & found)}", f"{len(listed - true)}"]
+                rows[-1] += [f"{found.named} of {len(chances(run.mdp))}", f"{found.error:.3f}"]
+                for met in (found.inner, found.outer):
+                    rows[-1].append(f"{len(met & found.listed)} of {len(met)}")
+                rows[-1].append(f"{len(found.listed - found.inner - found.outer)}")
                 if given.say:
                     print(*rules, sep="\n")
     print(f"{machine()}; chances asked within {CLOSE}")
-    heads = ["world", "episodes", "seed", "named", "error", "walls", "found", "listed"]
-    print(table([*heads, "listed, no wall"], rows))
+    heads = ["world", "episodes", "seed", "named", "error", "inner listed", "outer listed"]
+    print(table([*heads, "no wall"], rows))
     return 0
 
 
