@@ -5,9 +5,9 @@
 
 True chances are read off a cell whose neighbours are all free. *Named* counts the actions whose
 rule has the changes that are possible and no others; *error* is the largest of a chance (0 is said
-of a change that is not mentioned). A *wall* is a pair (s, a) whose own move leads to no cell; it is
-*inner* if there are cells in that row or beyond, and in that column or beyond, on both sides, else
-*outer*. It was *met* if the pair was, and stayed. Rules should list inner walls as exceptions;
+of a change that is not mentioned). A *wall* is a pair (s, a) whose own move leads to no cell,
+*inner* if what it leads to lies between the first and the last row and column that have cells, else
+*outer*. It was met if the pair was played and stayed. Rules should list inner walls as exceptions;
 outer ones may be listed, or be edges, of which rules say "blocked moves stay".
 """
 
