@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import calibration, curves, large_gim, large_learner, versions
+from benchmarks import calibration, curves, large_gim, large_learner, log_bounds, versions
 
 
 def made_up(monkeypatch, name, missed):
@@ -155,3 +155,15 @@ def test_a_version_plays_what_it_is_asked_to(monkeypatch):
             version.rate("nobody", "riverswim")
     finally:
         version.close()
+
+
+def test_bounds_on_logs_are_counted_on_both_sides(capsys):
+    """Of 36 logs two standard errors at 90 % are .1: six may miss, eight may not."""
+    found = np.tile([2.0, 1.0, 3.0, 4.0], (36, 1))  # value, lower, upper, optimum
+    found[:3, 0], found[3:6, 0] = 0.5, 3.5
+    row = ["a store", "500", "36", "3", "30", "3", "0.833", "0.50", "holds"]
+    assert log_bounds.row_of("a store", "500", found) == row
+    found[6:8, 0] = 3.5
+    assert log_bounds.row_of("a store", "500", found)[-3:] == ["0.778", "0.50", "fails"]
+    assert log_bounds.main(["random_mdp_0.9", "--size", "10", "--logs", "2", "--first", "3"]) == 0
+    assert capsys.readouterr().out.count("random_mdp_0.9") == 2

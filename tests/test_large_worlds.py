@@ -9,13 +9,15 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.agents import episodic
+from gim.agent import agents
+from gim.agents import analogist, episodic
 from gim.agents.psrl import draw_csr
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.jit import plain
 from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
+from gim.run import prepare
 
 # -- posterior sampling in sparse rows
 
@@ -146,8 +148,37 @@ def test_plans_inside_an_episode_keep_a_pause_in_large_worlds(monkeypatch):
         monkeypatch.setattr(episodic, "WORK", work)
         plans[work] = gim.run("analogist", world, 3, seed=0).plans
     assert plans[1 << 17] > 60  # at the first visit of a pair, at once
-    assert 4 < plans[720] <= 4 + 3 * 40 / 8  # no two within 8 steps, but between episodes
+    assert 4 < plans[720] <= 4 + 3 * 40 / 6  # 32 steps ahead; no two within 6, but for episodes
     assert plans[1] == 4  # before the first and after each
+
+
+def noted(planned, induct):
+    """A plan that also says for which steps it is made."""
+
+    def plan(*args):
+        planned.append(args[-2])
+        induct(*args)
+
+    return plan
+
+
+def test_plans_inside_an_episode_look_some_steps_ahead_and_survive_a_file(monkeypatch, tmp_path):
+    """What comes later is as the last whole plan left it; a resumed run knows which that was."""
+    monkeypatch.setattr(episodic, "WORK", 720)
+    monkeypatch.setattr(analogist, "AHEAD", 5)
+    planned = []
+    for form in ("hopeful_dense", "hopeful_csr"):
+        monkeypatch.setattr(analogist, form, noted(planned, getattr(analogist, form)))
+    world = gim.make("gridworld", height=6, width=6, horizon=40)
+    whole = gim.run("analogist", world, 6, seed=0)
+    inside = [steps for steps in planned if steps[0] > 0]
+    assert {last - first for first, last in inside if last < 40} == {5}
+    assert all(last == 40 for first, last in planned if first == 0)
+    assert any(last == 40 for first, last in inside if first < 35)  # after an inference
+    for steps in (30, 75, 130):
+        run = prepare(agents.make("analogist"), world, 6, 0).pause_at(steps)
+        run.save(tmp_path / "run.npz")
+        assert np.array_equal(gim.run(resume=tmp_path / "run.npz").returns, whole.returns)
 
 
 @pytest.mark.parametrize("agent", ["analogist", "ucbvi:growth=0.5"])

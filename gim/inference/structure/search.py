@@ -33,6 +33,7 @@ MANY = 2000  # pairs of which a part tells which features are worth a closer loo
 LEADING = 4  # single features that are tried in pairs
 FINALISTS = 2  # of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
+LUCK = 3.5  # standard errors by which the best of some hundred forms is better by luck alone
 CERTAIN = 0.6  # share of changes that are as found, from which nothing is refined
 CLOSE = 0.05  # part of the log-likelihood by which what is refined may be behind at first
 ROUNDS = 6  # of refining
@@ -69,12 +70,27 @@ def logs(held: Floats, weight: Floats, slot: Ints, pairs: int, V: int) -> Floats
 
 
 def contexts(data: Explained, found: Found) -> Found:
+    """Levels of contexts while they pay, those first that need no proof: actions differ.
+
+    So do pairs that are known to pay differently. What was found without them must be better than
+    the best with them by more than the luck of a search, or it is dropped.
+    """
+    action, pay = (data.triples.k,), data.triples.pay
+    plain = deepened(data, found)
+    offers = [_told_first(data, plain)]
+    if pay and not data.move.shifts:
+        offers.append(deepened(data, extended(data, extended(data, found, action), pay)))
+    offer = max(offers, key=_score)
+    return plain if plain.beats(offer, LUCK if pay else Z) else offer
+
+
+def deepened(data: Explained, found: Found) -> Found:
     """Add levels of contexts greedily, one or two features at a time, while they pay.
 
     All are tried with one step of EM; those that look best are judged in full.
     """
-    features = relevant(data)
-    while len(found.form.chain) <= DEPTH:
+    features, deepest = relevant(data), DEPTH + len(found.form.chain) - 1
+    while len(found.form.chain) <= deepest:
         last = found.form.chain[-1]
         singles: list[Features] = [(f,) for f in features if f not in last]
         tried = {more: screened(data, found, more) for more in singles}
@@ -102,14 +118,13 @@ def contexts(data: Explained, found: Found) -> Found:
         if best is found:
             break
         found = best
-    return action_first(data, found)
+    return found
 
 
-def action_first(data: Explained, found: Found) -> Found:
-    """The same with the action as the first level, where contexts look at it and that is no worse.
+def _told_first(data: Explained, found: Found) -> Found:
+    """The same with the action, and what it pays, as the first levels, if contexts look at it.
 
     In a place that was never met it then does what it does elsewhere, not what all actions do.
-    Where it is known what pairs pay, that comes next.
     """
     action, pay = (data.triples.k,), data.triples.pay
     levels = [(*features, *pay) for features in found.form.chain if data.triples.k in features]
@@ -120,7 +135,7 @@ def action_first(data: Explained, found: Found) -> Found:
     for features in wanted:
         finer = offer.form._replace(chain=(*offer.form.chain, features))
         offer = evaluated(data, finer, offer.shares)
-    return found if found.beats(offer) else offer
+    return offer
 
 
 def relevant(data: Explained) -> list[int]:
