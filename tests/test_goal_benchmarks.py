@@ -78,6 +78,27 @@ def test_the_twin_is_stopped_at_ten_times_the_episodes(capsys):
     assert 10 < memory < 4096
 
 
+@pytest.mark.parametrize(
+    ("ours", "twin", "memory", "status", "told"),
+    [
+        (20, None, 900.0, 0, "> 200"),
+        (20, 200, 900.0, 1, "200"),  # it took the twin no more than ten times as long
+        (20, None, 2100.0, 1, "> 200"),
+    ],
+)
+def test_a_twin_that_settles_in_time_is_a_miss(
+    monkeypatch, capsys, ours, twin, memory, status, told
+):
+    found = (
+        sysadmin.Settled(ours, 60, (0.7, 0.4)),
+        sysadmin.Settled(twin, 10 * ours, (0.0, 0.0)),
+        memory,
+    )
+    monkeypatch.setattr(sysadmin, "compare", lambda *_: found)
+    assert sysadmin.main(["--machines", "2", "--seeds", "1"]) == status
+    assert f"7000         20  {told:>10}  " in capsys.readouterr().out
+
+
 # -- transfer
 
 
