@@ -27,6 +27,7 @@ from gim.inference.structure import Triples, candidates
 from gim.jit import plain
 from gim.model.counts import count, new_counts
 from gim.run import prepare
+from gim.worlds import world_of
 
 
 def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
@@ -182,12 +183,24 @@ def test_doubt_is_drawn_ever_more_seldom():
     """With probability 1 / (2 sqrt(episodes)), and then 1.5 u^4 of a uniform number u."""
     rng = np.random.default_rng(0)
     for episode in (0, 24, 399):
-        drawn = np.array([multiplier(episode, rng) for _ in range(20_000)])
+        drawn, alone = np.array([multiplier(episode, rng) for _ in range(20_000)]).T
+        assert alone.mean() == pytest.approx(min(0.01, 0.5 / math.sqrt(episode + 1)), rel=0.25)
+        assert (drawn[alone == 1] == LITTLE).all()  # which the plan takes for all of the bonus
         doubts = drawn[drawn != LITTLE]
         share = 0.5 / math.sqrt(episode + 1)
         assert doubts.size / drawn.size == pytest.approx(share, rel=0.15)
         assert ((doubts / 1.5) ** 0.25).mean() == pytest.approx(0.5, abs=0.06)
         assert 0 <= doubts.min() <= doubts.max() <= 1.5
+
+
+def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monkeypatch):
+    """Slippery cliff: of 13 ways down one is no fall; by the rule alone this run never ends."""
+    mdp = world_of("CliffWalking-v1:is_slippery=true,max_episode_steps=100")
+    run = gim.run("analogist", mdp, episodes=1000, seed=8604)
+    assert run.returns[-500:].mean() > mdp.optimal_return() - 8
+    monkeypatch.setattr(analogist, "SELDOM", 0.0)
+    run = gim.run("analogist", mdp, episodes=1000, seed=8604)
+    assert run.returns[-500:].max() < mdp.optimal_return() - 30
 
 
 def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
@@ -434,7 +447,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
         return (lambda *given: asked.append(given)), *read(self, memory, N, task)[1:]
 
     monkeypatch.setattr(gim.Analogist, "_read", recording)
-    monkeypatch.setattr(analogist, "multiplier", lambda episode, rng: 0.25)
+    monkeypatch.setattr(analogist, "multiplier", lambda episode, rng: (0.25, False))
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)

@@ -16,9 +16,14 @@ Kveton, 2020): a tenth as a rule, and 1.5 u^4 of a uniform number u with probabi
 1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
 plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that.
 One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
-spares most of these plans the cost of doubting all. Few visits may have missed the next
-state that matters, and one slip must not close a way for good. So to the term for what n visits
-have missed comes one that is not as little, for the best state that they may have missed,
+spares most of these plans the cost of doubting all. A rule that holds of a hundred pairs and not of
+the one that matters speaks there with the weight of all of them: no bonus for visits, inferred ones
+included, would have it tried again. So one plan in a hundred (later as rarely as those that doubt)
+goes by visits alone, with all of the bonus, as a learner does that infers nothing.
+
+Few visits may have missed the next state that matters, and one slip must not close a way for good.
+So to the term for what n visits have missed comes one that is not as little, for the best state
+that they may have missed,
 
     max(x, .3) (max V1_{h+1} - p.V1_{h+1}) sqrt(surprise) L / (3 n) / sqrt(2 L H):
 
@@ -80,6 +85,7 @@ from gim.agents.unknowns import missing, parts, reward_noise, unknowns
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
+from gim.inference.prior import no_prior
 from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
 from gim.jit import hot
 from gim.memory import Limit, Limits, actions
@@ -89,6 +95,7 @@ from gim.planning.sweeps import rows_of
 
 LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
+SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
@@ -134,10 +141,14 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-def multiplier(episode: int, rng: np.random.Generator) -> float:
-    """What the bonus is multiplied by in a plan: little as a rule, now and then MUCH of it."""
+def multiplier(episode: int, rng: np.random.Generator) -> tuple[float, bool]:
+    """What the bonus is multiplied by in a plan, and whether the plan goes by visits alone.
+
+    Little as a rule, now and then up to MUCH; one in a hundred goes by visits alone.
+    """
     u, x = rng.random(2)
-    return MUCH * float(x**4) if u < 0.5 / math.sqrt(episode + 1.0) else LITTLE
+    often = 0.5 / math.sqrt(episode + 1.0)
+    return (MUCH * float(x**4) if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, often))
 
 
 def grown(belief: Belief) -> float:
@@ -166,13 +177,16 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
+        x, alone = multiplier(mind.episode, mind.rng)
+        if alone and belief.prior.speaks:
+            x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
+            seen = belief.evidence()
         induct, N, sharp, ahead = self._read(memory, seen.N, task)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         met = seen.N.met if isinstance(seen.N, Apart) else None
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts, met)
-        x = multiplier(mind.episode, mind.rng)
         scale = full * x
         hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
         find = grown(belief) * max(0.0, 1.0 - surprise / RANDOM)
@@ -185,7 +199,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             (N, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
-            *self._tests(memory, rewards, mind),
+            *self._tests(memory._replace(belief=belief), rewards, mind),
             pooled,
             L,
             (scale, scale * surprise, hope, of_rewards, missed, find, float(belief.rewards.given)),
