@@ -13,6 +13,7 @@ from gim.inference.base import Inference, inferences
 from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
 from gim.inference.prior import Prior, no_prior
 from gim.logs.experience import within_experience
+from gim.logs.given import by_labels
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
 from gim.logs.table import LARGEST
@@ -162,7 +163,7 @@ def baseline_of(given: Any, log: Log) -> Floats:
     """Probabilities [S, A] of a policy that is the same at every step; None: the log's own."""
     if given is None:
         return log.behaviour
-    array: NDArray[Any] = np.asarray(given)
+    array: NDArray[Any] = np.asarray(by_labels(given, log))
     if array.dtype.kind in "iu" and array.shape == (log.S,) and array.min() >= 0:
         if array.max() >= log.A:
             raise ValueError(f"the baseline plays action {array.max()}: 0 to {log.A - 1} are")

@@ -29,7 +29,8 @@ class Faults:
         if not rows.size:
             return
         if self.strict:
-            also = f" (and in {rows.size - 1} more rows)" if rows.size > 1 else ""
+            more = rows.size - 1
+            also = f" (and in {more} more row{'s' * (more > 1)})" if more else ""
             raise ValueError(
                 f"row {int(rows.min()) + 1}, column {column!r}: {reason}{also}; strict=False "
                 "leaves such rows out"

@@ -9,12 +9,13 @@ from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from gim.agent import Task
 from gim.inference.belief import Belief
 from gim.inference.certificate import Aim, Certificate, certifiable, certify
 from gim.logs.case import SEED, Inferred
+from gim.logs.given import given_policy
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
 from gim.logs.safe.base import Case, Floats, Safe
@@ -104,19 +105,21 @@ class Learned:
         cases = [self.on(self.log.only(half == k)) for k in (0, 1)]
         return [(case, self.safe(case)) for case in cases]
 
-    def against(self, policy: ArrayLike | None = None) -> Value:
+    def against(self, policy: Any = None) -> Value:
         """By how much the policy is better than another, in the same worlds.
 
         Args:
-            policy: actions [S] or [H, S], probabilities [S, A] or [H, S, A], or a `Policy`; None:
-                the baseline, which is the log's behaviour unless another was given.
+            policy: actions [S] or [H, S], probabilities [S, A] or [H, S, A], a `Policy`, or a
+                function or a mapping of the log's states to its actions; None: the baseline, which
+                is the log's behaviour unless another was given.
         """
-        other = self.behind.case.baseline if policy is None else np.asarray(policy)
+        case = self.behind.case
+        other = case.baseline if policy is None else given_policy(policy, self.log, case.horizon)
         if np.array_equal(other, np.asarray(self.policy)):
             return Value(0.0, 0.0, 0.0)
         return self._value(other)
 
-    def evaluated(self, policy: ArrayLike | None = None) -> dict[str, Estimate]:
+    def evaluated(self, policy: Any = None) -> dict[str, Estimate]:
         """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
 
         By "importance sampling" where there is a horizon, and "doubly robust"; nothing where there
@@ -128,7 +131,9 @@ class Learned:
         """
         if len(self.log.starts) < 2:
             return {}
-        array, case = np.asarray(self.policy if policy is None else policy), self.behind.case
+        case = self.behind.case
+        given = self.policy if policy is None else policy
+        array = given_policy(given, self.log, case.horizon)
         steps = steps_of(self.log, case, array, values_of(case, array))
         ways = {"importance sampling": importance_sampling} if case.horizon else {}
         ways["doubly robust"] = doubly_robust

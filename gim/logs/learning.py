@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,6 +19,7 @@ from gim.policy import Policy
 
 DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs
+IDENTIFIERS, NEARLY = 1_000, 0.9  # states, and the share of them left once, that look like names
 
 
 def learn(
@@ -38,7 +40,8 @@ def learn(
             counts speak for themselves.
         safe: how careful the policy is: "plain", "vi_lcb", "r_min", "ramdp", "duipi", "spibb",
             "lower_spibb", "robust", "bernstein", a spec string such as "spibb:n=5"; None: the last.
-        baseline: the policy to improve on, [S] or [S, A] or a `Policy`; None: the log's behaviour.
+        baseline: the policy to improve on, [S] or [S, A], a `Policy`, or a function or a mapping of
+            the log's states to its actions; None: the log's behaviour.
         discount: the weight of each step against the one before; without a horizon there is no end.
         horizon: H; with neither, that of the longest episode.
         rewards: "learn", or known ones: a table [S, A] or [S, A, S], or a function of the labels
@@ -66,6 +69,13 @@ def learn(
             "horizon=, or discount="
         )
     acted = baseline_of(baseline, log)
+    once = float((log.counts.n.sum(axis=1) <= 1).mean())
+    if log.S > IDENTIFIERS and once > NEARLY:
+        warnings.warn(
+            f"{once:.0%} of {log.S:,} states were left once or never, which takes long and tells "
+            "little: if a column is an identifier or a time, leave it out of the state, or bin it",
+            stacklevel=2,
+        )
 
     def on(part: Log) -> Inferred:
         return inferred(part, infer, acted, horizon, discount, rewards)

@@ -70,7 +70,10 @@ def from_log(
     if next_state is not None:
         after = _names("next_state", next_state)
         if len(after) != len(names):
-            raise ValueError(f"{len(names)} columns of state, but {len(after)} of next_state")
+            raise ValueError(
+                f"{len(names)} columns of state, but {len(after)} of next_state: name as many, or "
+                "give next_state=None, which takes them from the next row of the episode"
+            )
     if not isinstance(bins, (Mapping, type(None))):
         raise ValueError(f"bins = {bins!r}: give a mapping of columns to bins")
     bins = dict(bins or {})

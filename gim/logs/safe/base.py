@@ -88,13 +88,15 @@ class Safe(Params):
                 policy.append(pi)
             return np.stack(policy[::-1])
         close = TOLERANCE * max(abs(each) for each in (*case.rewards, 1e-300))
+        jumped = False
         for _ in range(sweeps(case.gamma)):
             pi, new = self._step(case, made, v, 0)
             change, v = new - v, new
             if np.abs(change).max() <= close:
                 break
-            if np.ptp(change) <= close:  # all values rise alike (MacQueen 1966): go where they end
-                v = v + case.gamma / (1 - case.gamma) * change.mean()
+            # All values rise alike (MacQueen 1966): go where they end; once, lest it is a floor.
+            if np.ptp(change) <= close and not jumped:
+                v, jumped = v + case.gamma / (1 - case.gamma) * change.mean(), True
         return pi
 
     def _step(self, case: Case, made: Any, v: Floats, h: int) -> tuple[NDArray[Any], Floats]:
