@@ -288,7 +288,7 @@ GOOD = "x,l,1,y\ny,r,2,x\n"
         ("s,a,r,s2\n" + GOOD + "x,l,1,\n", {}, "row 3, column 's2': the next state is missing"),
         ("s,a,r,s2\n" + GOOD + "x ,l,1,x\n", {}, "row 3, column 's': 'x ' and 'x' differ"),
         ("s,a,r,s2\n" + GOOD + "x,l\n", {}, "cannot be read"),
-        ("s,a,r,s2\nx,l,,y\ny,l,,x\n", {}, r"row 1, column 'r': .* \(and in 1 more rows\)"),
+        ("s,a,r,s2\nx,l,,y\ny,l,,x\n", {}, r"row 1, column 'r': .* \(and in 1 more row\)"),
         ("s,a,r,s2,d\nx,l,1,y,maybe\n", {"done": "d"}, "row 1, column 'd': this says neither"),
         ("s,a,r,s2,e\nx,l,1,y,1\nx,l,1,y,1\n", {"episode": "e"}, "row 1, column 's2': the next"),
         ("s,a,r,s2,e\nx,l,1,y,1\nx,l,1,y,\n", {"episode": "e"}, "row 2, column 'e': the episode"),
