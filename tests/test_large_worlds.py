@@ -148,7 +148,7 @@ def test_plans_inside_an_episode_keep_a_pause_in_large_worlds(monkeypatch):
         monkeypatch.setattr(episodic, "WORK", work)
         plans[work] = gim.run("analogist", world, 3, seed=0).plans
     assert plans[1 << 17] > 60  # at the first visit of a pair, at once
-    assert 4 < plans[720] <= 4 + 3 * 40 / 6  # 32 steps ahead; no two within 6, but for episodes
+    assert 4 < plans[720] <= 4 + 3 * 40 / 8  # no two within 8 steps, but between episodes
     assert plans[1] == 4  # before the first and after each
 
 
@@ -164,7 +164,7 @@ def noted(planned, induct):
 
 def test_plans_inside_an_episode_look_some_steps_ahead_and_survive_a_file(monkeypatch, tmp_path):
     """What comes later is as the last whole plan left it; a resumed run knows which that was."""
-    monkeypatch.setattr(episodic, "WORK", 720)
+    monkeypatch.setattr(episodic, "WORK", 600)  # a whole plan would wait for 9 steps
     monkeypatch.setattr(analogist, "AHEAD", 5)
     planned = []
     for form in ("hopeful_dense", "hopeful_csr"):

@@ -2,8 +2,8 @@
 
 It plans on counts plus what is inferred from other pairs (`gim.inference.analogy`), with one
 setting for all tasks, before every episode and at the first visit of a pair (in large worlds such
-a plan is made for the next 32 steps only and goes by the plan before from there on, and it waits,
-by what it costs; in large dense worlds all do):
+a plan waits, by what it costs; where a whole one would wait long, it is made for the next 32 steps
+and goes by the plan before from there on; in large dense worlds all plans wait):
 
     Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
     Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
@@ -18,8 +18,8 @@ plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of 
 One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
 spares most of these plans the cost of doubting all. A rule that holds of a hundred pairs and not of
 the one that matters speaks there with the weight of all of them: no bonus for visits, inferred ones
-included, would have it tried again. So one plan in a hundred (later as rarely as those that doubt)
-goes by visits alone, with all of the bonus, as a learner does that infers nothing.
+included, would have it tried again. So where much is random one plan in a hundred (later as seldom
+as those that doubt) goes by visits alone, with all of the bonus, as if nothing were inferred.
 
 Few visits may have missed the next state that matters, and one slip must not close a way for good.
 So to the term for what n visits have missed comes one that is not as little, for the best state
@@ -101,7 +101,8 @@ HALF = 0.5  # of the bonus for what few noisy rewards have missed
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
-AHEAD = 32  # steps that a plan inside an episode of a large world makes anew
+WHOLE = 8  # steps that a whole plan inside an episode may wait for
+AHEAD = 32  # steps that such a plan makes anew where a whole one would wait longer
 GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
@@ -144,7 +145,8 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
 def multiplier(episode: int, rng: np.random.Generator) -> tuple[float, bool]:
     """What the bonus is multiplied by in a plan, and whether the plan goes by visits alone.
 
-    Little as a rule, now and then up to MUCH; one in a hundred goes by visits alone.
+    Little as a rule, now and then up to MUCH. One in a hundred goes by visits alone, where much is
+    random: else one visit tells.
     """
     u, x = rng.random(2)
     often = 0.5 / math.sqrt(episode + 1.0)
@@ -177,13 +179,13 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
+        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         x, alone = multiplier(mind.episode, mind.rng)
-        if alone and belief.prior.speaks:
+        if alone and surprise > RANDOM and belief.prior.speaks:
             x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
             seen = belief.evidence()
         induct, N, sharp, ahead = self._read(memory, seen.N, task)
         L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
-        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         full = 1.0 / math.sqrt(2.0 * L * task.H)
         met = seen.N.met if isinstance(seen.N, Apart) else None
         pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts, met)
@@ -239,7 +241,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             return hopeful_apart, (N.met, N.n0, kind, blocks, room), sharp, H
         rows = rows_of(N, S, A)
         entries, ahead = count_entries(rows), H
-        if max(pause(S, A, H), entries * H // ENTRIES) > 0:
+        if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:
             ahead = min(H, AHEAD)
         memory.pause[0] = min(H, max(pause(S, A, ahead), entries * ahead // ENTRIES))
         if isinstance(rows, tuple):
