@@ -51,11 +51,13 @@ def row_of(name: str, size: str, found: NDArray[np.float64]) -> list[str]:
 def main(arguments: list[str] | None = None) -> int:
     """Print a line as soon as it is known, and the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("places", nargs="*", choices=[*PLACES, []], default=[])
+    parser.add_argument("places", nargs="*", metavar="PLACE", help=", ".join(PLACES))
     parser.add_argument("--size", type=int, help="of a log; all of the place's")
     parser.add_argument("--logs", type=int, default=60, help="of each size")
     parser.add_argument("--first", type=int, default=7000, help="the first seed")
     given = parser.parse_args(arguments)
+    if unknown := [place for place in given.places if place not in PLACES]:
+        parser.error(f"{unknown[0]!r} is no place: {', '.join(PLACES)} are")
     seeds = range(given.first, given.first + given.logs)
     rows, every = [], []
     for place in given.places or PLACES:

@@ -31,10 +31,7 @@ from gim.runs import Run
 AGENT, TWIN = "analogist", "ucbvi:scale=none,growth=0.1"
 NEAR = 0.9  # of the way from the random policy to the optimum
 EVERY, GROWTH = 5, 1.05  # episodes between two looks, and from one to the next
-ON, LEAST = (
-    3,
-    60,
-)  # the default learner plays so many times the episodes it needed, at least so many
+ON, LEAST = 3, 60  # times the episodes that the default learner needed, and episodes, it plays on
 TIMES = 10  # the twin may take so many times the episodes
 LIMIT = 20_000  # episodes of any run
 MEMORY, INFERENCE = 2048, 0.5  # targets: MiB, and share of a run's time

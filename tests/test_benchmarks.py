@@ -167,3 +167,6 @@ def test_bounds_on_logs_are_counted_on_both_sides(capsys):
     assert log_bounds.row_of("a store", "500", found)[-3:] == ["0.778", "0.50", "fails"]
     assert log_bounds.main(["random_mdp_0.9", "--size", "10", "--logs", "2", "--first", "3"]) == 0
     assert capsys.readouterr().out.count("random_mdp_0.9") == 2
+    with pytest.raises(SystemExit):
+        log_bounds.main(["nowhere"])
+    assert "'nowhere' is no place: wet_chicken, " in capsys.readouterr().err
