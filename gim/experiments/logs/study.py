@@ -67,9 +67,10 @@ class Logs(Experiment):
                 *(of(results, cells) for of in (harm_table, bounds_table, cost_table)),
             ],
             notes=[
-                f"Exact expected returns of the policies, {n} logs for each number with inference "
-                f"and {n * MORE[results.scale.name]} without; in brackets the mean of the worst "
-                f"{WORST:.0%} of them. All methods learn from the same logs.",
+                f"Exact expected returns of the policies, {n:,} logs for each number with "
+                f"inference and {n * MORE[results.scale.name]:,} without; in brackets the mean of "
+                f"the worst {WORST:.0%} of them. All methods learn from the same logs.",
+                f"The default of gim.learn is {DEFAULT}, {INFERRED}.",
             ],
         )
 
