@@ -30,7 +30,7 @@ from gim.run import prepare
 from gim.worlds import world_of
 
 
-def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
+def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, leaves, pooled, L, scales):
     """Values q [H, S, A] of the plan, as the docstring of the agent says it."""
     available, terminal, (low, high) = frame
     (S, A), H = n.shape, len(ceiling)
@@ -57,6 +57,7 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, pooled, L, scales):
                 doubt += scale**2 * max(p @ v1**2 - (p @ v1) ** 2, 0.0) / n[s, a]
                 best = hope * (v1.max() - p @ v1) / n[s, a]
                 now = r + ((H - h) * left + best) * L / 3 + math.sqrt(2 * L * doubt)
+                now += leaves[s, a] * (v1.max() - p @ v1)
                 q0[s, a] = min(ceiling[h], now + p @ v0)
                 q[h, s, a] = min(ceiling[h], now + p @ v1)
                 if test[s, a] > 0 or astray[s, a] > 0:
@@ -86,8 +87,9 @@ def made_up(seed, tests):
     terminal[2], n[2], N[2], n_r[2] = True, 0, 0, 0
     test = np.where(rng.random((S, A)) < 0.3, 2 * rng.random((S, A)), 0.0) * (n > 0) * tests
     astray = 2 * test * rng.random((S, A))
+    leaves = np.where(rng.random((S, A)) < 0.3, rng.random((S, A)), 0.0) * (n > 0)
     ceiling = 1.5 * np.arange(H, 0, -1.0)
-    return (N, n, R, R2, n_r), (available, terminal, (-1.0, 1.5)), ceiling, test, astray
+    return (N, n, R, R2, n_r), (available, terminal, (-1.0, 1.5)), ceiling, test, astray, leaves
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -97,7 +99,7 @@ def made_up(seed, tests):
 @pytest.mark.parametrize("find", [0.0, 0.7])
 @pytest.mark.parametrize("given", [False, True])  # the rewards: a test may find a way, no reward
 def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
-    seen, frame, ceiling, test, astray = made_up(seed, tests)
+    seen, frame, ceiling, test, astray, leaves = made_up(seed, tests)
     seen[2][:] += shift * seen[4]
     test *= not given
     pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.1, 0.05, 0.04, find, float(given))
@@ -109,7 +111,7 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
         columns = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    args = frame, ceiling, test.ravel(), astray.ravel(), pooled, L, scales
+    args = frame, ceiling, test.ravel(), astray.ravel(), leaves.ravel(), pooled, L, scales
 
     def induce(into, steps):
         q, *others = into
@@ -121,7 +123,7 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     for part, whole in zip(later, plan, strict=True):
         assert np.array_equal(part[2:], whole[2:])
         assert (part[:2] == -7).all()
-    expected = literal(*seen, frame, ceiling, test, astray, pooled, L, scales)
+    expected = literal(*seen, frame, ceiling, test, astray, leaves, pooled, L, scales)
     np.testing.assert_allclose(plan[0], expected, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(plan[1][:-1], expected.max(axis=2), rtol=1e-9, atol=1e-9)
     for h in range(H):
@@ -196,10 +198,11 @@ def test_doubt_is_drawn_ever_more_seldom():
 def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monkeypatch):
     """Slippery cliff: of 13 ways down one is no fall; by the rule alone this run never ends."""
     mdp = world_of("CliffWalking-v1:is_slippery=true,max_episode_steps=100")
-    run = gim.run("analogist", mdp, episodes=1000, seed=8604)
+    run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].mean() > mdp.optimal_return() - 8
     monkeypatch.setattr(analogist, "SELDOM", 0.0)
-    run = gim.run("analogist", mdp, episodes=1000, seed=8604)
+    monkeypatch.setattr(analogist, "FEW", 0)
+    run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].max() < mdp.optimal_return() - 30
 
 

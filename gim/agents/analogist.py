@@ -35,6 +35,12 @@ n visits may have missed,
 
     (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
 
+An action that has done nothing so far is another matter. Where many steps fail and leave one where
+one was, two or four that did say next to nothing, and whoever believes them never learns where
+the action leads. How often visits leave a state after k that did not can be counted over all pairs
+(`gim.agents.unknowns.may_leave`): where much is random that chance, times what the best state is
+better, max V1_{h+1} - p.V1_{h+1}, is added for each pair that has only stayed, in every plan.
+
 A pair that was never met and of which nothing is known has the largest value that can come. So has
 one whose prediction q says too little: the squared error that it leaves open,
 
@@ -48,7 +54,8 @@ is predicted to cost, times that chance times a power of the steps so far. It ca
 in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end. Where rewards are given it can pay nothing else, but it
 may lead to the best state, max V0_{h+1}, or out, 0: what that is above p.V0_{h+1} stands then for
-both.
+both. Where much is random a first visit may show nothing of what is hidden, and what is predicted
+still speaks: there a pair is tested up to its third visit, after n of them for 1 / (n + 1)^2.
 
 Where nothing is random, several outcomes that are predicted of a pair are no chance but ignorance:
 one of them always comes, and one visit tells which. (A passenger is picked up in one cell of 25.)
@@ -81,7 +88,7 @@ from gim.agent import Agent, Mind, Task
 from gim.agents.backups import count_entries
 from gim.agents.episodic import Episodic, pause
 from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
-from gim.agents.unknowns import missing, parts, reward_noise, unknowns
+from gim.agents.unknowns import may_leave, missing, parts, reward_noise, unknowns
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
@@ -98,6 +105,7 @@ MUCH = 1.5  # the most of it
 SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 HALF = 0.5  # of the bonus for what few noisy rewards have missed
+FEW = 3  # visits up to which a pair is tested where much is random
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
@@ -153,6 +161,11 @@ def multiplier(episode: int, rng: np.random.Generator) -> tuple[float, bool]:
     return (MUCH * float(x**4) if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, often))
 
 
+def surprise_of(memory: Any) -> float:
+    """How far an average visit differs from those before it, from 0 to 1."""
+    return float(memory.surprise[0] / memory.surprise_weight[0])
+
+
 def grown(belief: Belief) -> float:
     """What tests are multiplied by: a power of the steps so far."""
     return float((1.0 + belief.visits[0] / LONG) ** GROWTH)
@@ -179,7 +192,7 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
-        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
+        surprise = surprise_of(memory)
         x, alone = multiplier(mind.episode, mind.rng)
         if alone and surprise > RANDOM and belief.prior.speaks:
             x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
@@ -195,6 +208,9 @@ class Analogist(Episodic, Agent, name="analogist"):
         unknown = unknowns(belief, sharp)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
+        leaves = np.zeros(seen.n.size)
+        if surprise > RANDOM:
+            leaves = may_leave(belief.counts, seen.n, surprise)
         of_rewards = full if pooled > 0 else scale
         missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct(
@@ -202,6 +218,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory._replace(belief=belief), rewards, mind),
+            leaves,
             pooled,
             L,
             (scale, scale * surprise, hope, of_rewards, missed, find, float(belief.rewards.given)),
@@ -271,21 +288,24 @@ class Analogist(Episodic, Agent, name="analogist"):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each pair might pay, and how likely it leads astray, times its growth; [S*A] each.
 
-        0 for those that were met or are not inferred.
+        0 for those that are not inferred, or were met: where much is random, more than FEW times.
         """
         prior, counts = memory.belief.prior, memory.belief.counts
         nothing = np.zeros(counts.n.size), np.zeros(counts.n.size)
         if not prior.speaks:
             return nothing
-        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
+        most = FEW if surprise_of(memory) > RANDOM else 0
+        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n <= most)
         if not inferred.any():
             return nothing
+        share = inferred / (1.0 + counts.n) ** 2
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
-        hidden = (hidden * inferred).ravel()
+        hidden = (hidden * share).ravel()
         steps = mind.task.H * (mind.episode + 1)
         part = self._parts(memory.belief, mind)
-        sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
+        never = hidden * (counts.n == 0).ravel()
+        sought = missing(memory.belief, rewards, part, never, mind.task.H)
         times = grown(memory.belief)
         width = 0.0 if memory.belief.rewards.given else rewards[1] - rewards[0]
         test = width * times * hidden + steps * sought
-        return test, times * (inferred * prior.doubt).ravel()
+        return test, times * (share * prior.doubt).ravel()

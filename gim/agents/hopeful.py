@@ -29,6 +29,7 @@ def hopeful(
     ceiling: Any,
     test: Any,
     astray: Any,
+    leaves: Any,
     pooled: float,
     L: float,
     scales: Any,
@@ -41,13 +42,14 @@ def hopeful(
     It goes by what `plan` holds from the last of them on. `seen` is the evidence with its columns
     [S, S*A], CSR or apart (see `gim.agents.backups`); `frame` the available pairs, terminal states
     and the reward range; `test` [S*A] what a pair might pay; `astray` [S*A] times what the rest of
-    the episode costs, if it does, might be saved (both 0: nothing is hidden); `pooled` the variance
-    of a single reward, which counts as one visit; `scales` multiply the parts of the bonus that
-    stand for next states, for those that few visits have missed, for the best of them, for rewards,
-    and for what few visits have missed of them, what a test may find, and (0 or 1) the best state
-    that it may lead to; `plan` is q, the same with pairs in a row [H, S*A], v, policy, and v
-    without a test; `room` is to work in, zeros: what allocates, or makes views, takes long to
-    compile.
+    the episode costs, if it does, might be saved (both 0: nothing is hidden); `leaves` [S*A] the
+    chance that a pair leads elsewhere which only stayed so far, and then to the best state;
+    `pooled` the variance of a single reward, which counts as one visit; `scales` multiply the parts
+    of the bonus that stand for next states, for those that few visits have missed, for the best of
+    them, for rewards, and for what few visits have missed of them, what a test may find, and (0 or
+    1) the best state that it may lead to; `plan` is q, the same with pairs in a row [H, S*A], v,
+    policy, and v without a test; `room` is to work in, zeros: what allocates, or makes views, takes
+    long to compile.
     """
     scale, rare, hope, of_rewards, missed, find, ways = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
@@ -83,6 +85,7 @@ def hopeful(
             variance = max(0.0, square[i] * one[i] - future * future) * one[i]
             doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
             beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
+            beyond += leaves[i] * (best - future)
             now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)
             values[h, i] = min(ceiling[h], now + future)
             if tests:

@@ -11,10 +11,11 @@ from scipy.sparse.csgraph import connected_components
 
 from gim.inference.belief import Belief
 from gim.jit import seldom
-from gim.model.counts import Counts, rewards_by_triple, transitions
+from gim.model.counts import Counts, rewards_by_triple, seen, transitions
 
 LIKELY = 0.01  # chance from which a way that is predicted leads from one state to another
 OPEN = 0.5  # squared error of a prediction, above which it is none
+STAYS = 16  # visits that stayed, up to which it is asked how often the next one did not
 
 
 def reward_noise(counts: Counts, met: Any = None) -> float:
@@ -107,3 +108,43 @@ def sharpness(q: Any, first: Any, which: Any) -> Any:
             for j in range(first[i], first[i + 1]):
                 sharp[i] += q[j] * q[j]
     return sharp
+
+
+def may_leave(counts: Counts, n: NDArray[np.float64], surprise: float) -> NDArray[np.float64]:
+    """The chance that the next visit leaves the state, of pairs [S*A] that have only stayed in it.
+
+    Others 0. It is asked of all pairs how often a visit left, after k that had not: in whatever
+    order theirs came, so on average over all orders. A guess counts as one such visit more: that
+    of k - 1, times k / (k + 1), and at first the surprise. A pair goes by its `n` visits [S, A],
+    inferred ones included.
+    """
+    chance = np.empty(STAYS + 1)
+    chance[0] = surprise
+    found = np.zeros(n.size)
+    _may_leave(counts, n, chance, np.zeros((2, STAYS + 1)), found)
+    return found
+
+
+@seldom(lambda counts, n, *_: 4 * n.size)
+def _may_leave(counts: Any, n: Any, chance: Any, table: Any, found: Any) -> None:
+    S, A = counts.n.shape
+    for s in range(S):
+        for a in range(A):
+            visits, stayed = counts.n[s, a], seen(counts, s, a, s)
+            share = 1.0  # of the orders in which the first k visits stayed
+            for k in range(1, STAYS + 1):
+                if stayed < k or visits <= k:
+                    break
+                share *= (stayed - k + 1.0) / (visits - k + 1.0)
+                table[0, k] += share
+                table[1, k] += share * (visits - stayed) / (visits - k)
+            if visits > 0 and stayed == visits:
+                found[s * A + a] = 1.0
+    for k in range(1, STAYS + 1):
+        guess = chance[k - 1] * k / (k + 1.0)
+        chance[k] = (table[1, k] + guess) / (table[0, k] + 1.0)
+    for s in range(S):
+        for a in range(A):
+            if found[s * A + a] > 0.0:
+                k = min(int(n[s, a]), STAYS)
+                found[s * A + a] = chance[k] * min(1.0, STAYS / n[s, a])
