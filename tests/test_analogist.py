@@ -35,7 +35,7 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, leaves, pooled, L, s
     available, terminal, (low, high) = frame
     (S, A), H = n.shape, len(ceiling)
     q = np.full((H, S, A), -np.inf)
-    scale, rare, hope, of_rewards, missed, find, ways = scales
+    scale, rare, hope, full, find, ways = scales
     v1, v0 = np.zeros(S), np.zeros(S)
     for h in reversed(range(H)):
         q0 = np.full((S, A), -np.inf)
@@ -52,8 +52,9 @@ def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, leaves, pooled, L, s
                 if n_r[s, a] > 0:
                     r = R[s, a] / n_r[s, a]
                     scatter = max(R2[s, a] - n_r[s, a] * r**2, 0.0)
-                    doubt = (of_rewards / n_r[s, a]) ** 2 * (scatter + pooled)
-                    left += missed / n_r[s, a]
+                    of_rewards = full if pooled[s, a] > 0 else scale
+                    doubt = (of_rewards / n_r[s, a]) ** 2 * (scatter + pooled[s, a])
+                    left += full / 2 * min(high - low, math.sqrt(pooled[s, a])) / n_r[s, a]
                 doubt += scale**2 * max(p @ v1**2 - (p @ v1) ** 2, 0.0) / n[s, a]
                 best = hope * (v1.max() - p @ v1) / n[s, a]
                 now = r + ((H - h) * left + best) * L / 3 + math.sqrt(2 * L * doubt)
@@ -102,7 +103,8 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     seen, frame, ceiling, test, astray, leaves = made_up(seed, tests)
     seen[2][:] += shift * seen[4]
     test *= not given
-    pooled, L, scales = 0.3, 12.0, (0.03, 0.02, 0.1, 0.05, 0.04, find, float(given))
+    L, scales = 12.0, (0.03, 0.02, 0.1, 0.05, find, float(given))
+    pooled = np.random.default_rng(seed).choice([0.0, 0.3, 7.0], seen[1].shape)
     (S, A), H = seen[1].shape, len(ceiling)
     plan = np.zeros((H, S, A)), np.zeros((H + 1, S)), np.zeros((H, S), np.int64)
     plan += (np.zeros((H + 1, S)),)
@@ -111,7 +113,8 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
         columns = (sparser.data, sparser.indices.astype(np.int64), sparser.indptr.astype(np.int64))
-    args = frame, ceiling, test.ravel(), astray.ravel(), leaves.ravel(), pooled, L, scales
+    args = frame, ceiling, test.ravel(), astray.ravel(), leaves.ravel()
+    args += pooled.ravel(), L, scales
 
     def induce(into, steps):
         q, *others = into
@@ -454,7 +457,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
-    *_, pooled, _, (scale, _, _, of_rewards, *_), _, _, _ = asked[-1]
-    assert pooled < 1
-    assert (pooled > 0) == (noise > 0)
-    assert of_rewards == (4 * scale if noise else scale)
+    *_, pooled, _, (scale, _, _, full, *_), _, _, _ = asked[-1]
+    assert (pooled < 1).all()
+    assert ((pooled > 0) == (noise > 0)).all()
+    assert full == 4 * scale  # taken where they are noisy: see the formula of the plan

@@ -8,7 +8,7 @@ import pytest
 
 import gim
 from gim.agents import analogist, unknowns
-from gim.agents.unknowns import STAYS, may_leave
+from gim.agents.unknowns import STAYS, may_leave, noise_by_pair
 from gim.inference.belief import belief_of
 from gim.inference.prior import prior_of
 from gim.jit import plain
@@ -128,3 +128,22 @@ def test_where_much_is_random_a_first_visit_ends_no_test(surprise, shares):
     assert astray == pytest.approx(0.1 * grown * np.array([*shares, 0, 0, 0, 0][:5]))
     test, _ = gim.Analogist()._tests(memory, (-3.0, 0.0), mind)
     assert test == pytest.approx(3 * 0.28 * grown * np.array([*shares, 0, 0, 0, 0][:5]))
+
+
+def test_one_visit_does_not_tell_what_all_inferred_next_states_pay():
+    """Two next states pay 1 and 5: the variance over visits is 8, that of a triple 0."""
+    counts = new_counts(2, 4, by_triple=True)
+    for a, visits in ((0, 1), (1, 1), (2, 9), (3, 0)):
+        for k in range(visits):
+            count(counts, 0, a, 1.0, k % 2)
+    for t, r in ((0, 1.0), (1, 5.0)):
+        count(counts, 1, 0, r, t)
+    n0, r_n0 = np.full((2, 4), 4.0), np.zeros((2, 4))
+    r_n0[0, 1] = 4.0  # of this one the rewards are inferred, too
+    prior = prior_of(np.full((2, 4, 2), 0.5), n0, r=np.zeros((2, 4)), r_n0=r_n0)
+    belief = belief_of(counts, np.zeros(2, bool), prior)
+    found = noise_by_pair(belief, counts.n + n0, 0.1).reshape(2, 4)
+    pooled = 8.0 / (8 + 1)  # action 2 was met nine times and always paid 1
+    assert found[0] == pytest.approx([pooled, 0.1, 0.1, 0.1])
+    assert found[1] == pytest.approx([pooled, 0.1, 0.1, 0.1])
+    assert (noise_by_pair(belief, counts.n * 1.0, 0.1) == 0.1).all()  # nothing is inferred

@@ -35,6 +35,9 @@ n visits may have missed,
 
     (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
 
+So it is for a pair whose next states are inferred while its rewards, which depend on them, are not:
+one visit shows what one of them pays (`gim.agents.unknowns.noise_by_pair`).
+
 An action that has done nothing so far is another matter. Where many steps fail and leave one where
 one was, two or four that did say next to nothing, and whoever believes them never learns where
 the action leads. How often visits leave a state after k that did not can be counted over all pairs
@@ -88,7 +91,7 @@ from gim.agent import Agent, Mind, Task
 from gim.agents.backups import count_entries
 from gim.agents.episodic import Episodic, pause
 from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
-from gim.agents.unknowns import may_leave, missing, parts, reward_noise, unknowns
+from gim.agents.unknowns import may_leave, missing, noise_by_pair, parts, reward_noise, unknowns
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
@@ -104,7 +107,6 @@ LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
 SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
-HALF = 0.5  # of the bonus for what few noisy rewards have missed
 FEW = 3  # visits up to which a pair is tested where much is random
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
@@ -211,17 +213,15 @@ class Analogist(Episodic, Agent, name="analogist"):
         leaves = np.zeros(seen.n.size)
         if surprise > RANDOM:
             leaves = may_leave(belief.counts, seen.n, surprise)
-        of_rewards = full if pooled > 0 else scale
-        missed = full * HALF * min(rewards[1] - rewards[0], math.sqrt(pooled))
         induct(
             (N, *seen[1:]),
             (task.available, belief.terminal, rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory._replace(belief=belief), rewards, mind),
             leaves,
-            pooled,
+            noise_by_pair(belief, seen.n, pooled),
             L,
-            (scale, scale * surprise, hope, of_rewards, missed, find, float(belief.rewards.given)),
+            (scale, scale * surprise, hope, full, find, float(belief.rewards.given)),
             (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
             (mind.step, self._last(memory, ahead, mind)),
             room_for(task.S, task.A),

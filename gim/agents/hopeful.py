@@ -20,6 +20,7 @@ from gim.agents.backups import (
 from gim.jit import bind
 from gim.planning.sweeps import take_best
 
+HALF = 0.5  # of the bonus for what few noisy rewards have missed
 sums, gains = sums_dense, gains_dense  # the template is bound to those of one form of N
 
 
@@ -30,7 +31,7 @@ def hopeful(
     test: Any,
     astray: Any,
     leaves: Any,
-    pooled: float,
+    pooled: Any,
     L: float,
     scales: Any,
     plan: Any,
@@ -44,18 +45,17 @@ def hopeful(
     and the reward range; `test` [S*A] what a pair might pay; `astray` [S*A] times what the rest of
     the episode costs, if it does, might be saved (both 0: nothing is hidden); `leaves` [S*A] the
     chance that a pair leads elsewhere which only stayed so far, and then to the best state;
-    `pooled` the variance of a single reward, which counts as one visit; `scales` multiply the parts
-    of the bonus that stand for next states, for those that few visits have missed, for the best of
-    them, for rewards, and for what few visits have missed of them, what a test may find, and (0 or
-    1) the best state that it may lead to; `plan` is q, the same with pairs in a row [H, S*A], v,
-    policy, and v without a test; `room` is to work in, zeros: what allocates, or makes views, takes
-    long to compile.
+    `pooled` [S*A] the variance of a single reward, which counts as one visit; `scales` multiply the
+    parts of the bonus that stand for next states, for those that few visits have missed, for the
+    best of them, and for noisy rewards, what a test may find, and (0 or 1) the best state that it
+    may lead to; `plan` is q, the same with pairs in a row [H, S*A], v, policy, and v without a
+    test; `room` is to work in, zeros: what allocates, or makes views, takes long to compile.
     """
-    scale, rare, hope, of_rewards, missed, find, ways = scales
+    scale, rare, hope, full, find, ways = scales
     (N, n, R, R2, n_r), (available, terminal, (low, high)) = seen, frame
     (q, values, v, policy, v0) = plan
     first, last = steps
-    # reward, 1/n, its variance / n, bonus per step; sums over next states; bars; without a test
+    # reward, 1/n, its doubt squared, bonus per step; sums over next states; bars; without a test
     (r, one, noise, bonus), (mean, square, later, gain), bar, (q0, without, policy0) = room
     H, S, A = q.shape
     many = 0  # pairs to test
@@ -70,8 +70,10 @@ def hopeful(
                 r[i] = high  # unless something is known of it
                 if n_r[s, a] > 0.0:
                     r[i] = R[s, a] / n_r[s, a]
-                    spread = max(0.0, R2[s, a] - n_r[s, a] * r[i] * r[i]) + pooled
-                    noise[i] = spread / n_r[s, a] / n_r[s, a]
+                    spread = max(0.0, R2[s, a] - n_r[s, a] * r[i] * r[i]) + pooled[i]
+                    of_rewards = full if pooled[i] > 0.0 else scale
+                    noise[i] = of_rewards * of_rewards * spread / n_r[s, a] / n_r[s, a]
+                    missed = HALF * full * min(high - low, math.sqrt(pooled[i]))
                     bonus[i] = missed * L / n_r[s, a] / 3.0
             elif not terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
@@ -83,7 +85,7 @@ def hopeful(
         for i in range(S * A):
             future = mean[i] * one[i]
             variance = max(0.0, square[i] * one[i] - future * future) * one[i]
-            doubt = scale * scale * variance + of_rewards * of_rewards * noise[i]
+            doubt = scale * scale * variance + noise[i]
             beyond = (anything + hope * (best - future)) * L * one[i] / 3.0
             beyond += leaves[i] * (best - future)
             now = r[i] + (H - h) * bonus[i] + beyond + math.sqrt(2.0 * L * doubt)

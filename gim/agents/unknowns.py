@@ -29,6 +29,28 @@ def reward_noise(counts: Counts, met: Any = None) -> float:
         n, (R, R2) = met[0], rewards_by_triple(counts, *met[1:])
     elif counts.paid.size:
         n, R, R2 = counts.next, counts.paid, counts.paid2
+    return _scatter(n, R, R2)
+
+
+def noise_by_pair(belief: Belief, n: NDArray[np.float64], noise: float) -> NDArray[np.float64]:
+    """Variance of a single reward of each pair [S*A]: `noise` where its next state is known.
+
+    But where rewards depend on the next state, and more of a pair's `n` visits [S, A] are inferred
+    than were made while its rewards are not inferred, these few visits have shown what some of the
+    next states pay that it is planned for, not all. There it is the variance over all visits of a
+    pair, pooled over those met twice.
+    """
+    counts, prior = belief.counts, belief.prior
+    found = np.full(n.size, noise)
+    if prior.speaks and counts.paid.size and not belief.rewards.given:
+        few = (prior.r_n0 == 0) & (counts.n > 0) & (n > 2.0 * counts.n)
+        if few.any():
+            found[few.ravel()] = max(noise, _scatter(counts.n, counts.R, counts.R2))
+    return found
+
+
+def _scatter(n: Any, R: Any, R2: Any) -> float:
+    """Variance of a single reward, pooled over what was met twice, rounding errors apart."""
     twice = n >= 2
     n, R, R2 = n[twice], R[twice], R2[twice]
     scatter = np.maximum(R2 - R**2 / n, 0.0)
