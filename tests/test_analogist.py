@@ -204,7 +204,6 @@ def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monke
     run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].mean() > mdp.optimal_return() - 8
     monkeypatch.setattr(analogist, "SELDOM", 0.0)
-    monkeypatch.setattr(analogist, "FEW", 0)
     run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].max() < mdp.optimal_return() - 30
 

@@ -1,7 +1,6 @@
 """What the default learner does not know: chances that a pair leads elsewhere which only stayed."""
 
 import math
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -107,27 +106,6 @@ def test_steps_that_fail_do_not_close_ways(monkeypatch):
     assert min(share(2), share(3)) > 0.95
     monkeypatch.setattr(analogist, "may_leave", lambda counts, n, surprise: np.zeros(n.size))
     assert max(share(2), share(3)) < 0.9
-
-
-@pytest.mark.parametrize(("surprise", "shares"), [(0.5, [1, 1 / 4, 1 / 9, 1 / 16, 0]), (0.05, [1])])
-def test_where_much_is_random_a_first_visit_ends_no_test(surprise, shares):
-    """Action by action one visit more; what is hidden is .1 of next states, .2 of rewards."""
-    counts, ones = new_counts(1, 5), np.ones((1, 5))
-    counts.n[:] = range(5)
-    prior = prior_of(np.ones((1, 5, 1)), ones, r=0 * ones, r_n0=ones, doubt=0.1 * ones)
-    prior = prior._replace(r_doubt=0.2 * ones)
-    memory = SimpleNamespace(
-        belief=belief_of(counts, np.zeros(1, bool), prior),
-        surprise=np.array([surprise]),
-        surprise_weight=np.ones(1),
-    )
-    mind = SimpleNamespace(task=SimpleNamespace(H=2), episode=0, kept={})
-    test, astray = gim.Analogist()._tests(memory, (0.0, 0.0), mind)  # no reward is missing
-    assert not test.any()
-    grown = analogist.grown(memory.belief)
-    assert astray == pytest.approx(0.1 * grown * np.array([*shares, 0, 0, 0, 0][:5]))
-    test, _ = gim.Analogist()._tests(memory, (-3.0, 0.0), mind)
-    assert test == pytest.approx(3 * 0.28 * grown * np.array([*shares, 0, 0, 0, 0][:5]))
 
 
 def test_one_visit_does_not_tell_what_all_inferred_next_states_pay():

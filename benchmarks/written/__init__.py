@@ -6,8 +6,8 @@ them. Five of them changed the learner. In `chain` it was far behind its plain t
 rewards near the start ended its search; it was mended, and three more of that kind (`far_chain`,
 `deep_sea`, `maze`) were added. In `shortest_path` it sought no end of the episode. In `epidemic`,
 one of those in `decisions`, which came later, it took an action that it had hardly tried for the
-others. Of those in `uncertain`, the last, it was stuck in one run of five in `lazy`, where it believed
-two steps that failed, and overtaken in `perishable`, where one bad day closed an order.
+others. Of those in `uncertain`, the last, it was stuck in one run of five in `lazy`, where it
+believed two steps that failed, and overtaken in `perishable`, where one bad day closed an order.
 """
 
 from benchmarks.written import decisions as decisions

@@ -57,8 +57,7 @@ is predicted to cost, times that chance times a power of the steps so far. It ca
 in a plan, so no pair is worth the largest reward at every step, and
 it grows, so every pair is tried in the end. Where rewards are given it can pay nothing else, but it
 may lead to the best state, max V0_{h+1}, or out, 0: what that is above p.V0_{h+1} stands then for
-both. Where much is random a first visit may show nothing of what is hidden, and what is predicted
-still speaks: there a pair is tested up to its third visit, after n of them for 1 / (n + 1)^2.
+both.
 
 Where nothing is random, several outcomes that are predicted of a pair are no chance but ignorance:
 one of them always comes, and one visit tells which. (A passenger is picked up in one cell of 25.)
@@ -107,7 +106,6 @@ LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
 SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
-FEW = 3  # visits up to which a pair is tested where much is random
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
@@ -163,11 +161,6 @@ def multiplier(episode: int, rng: np.random.Generator) -> tuple[float, bool]:
     return (MUCH * float(x**4) if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, often))
 
 
-def surprise_of(memory: Any) -> float:
-    """How far an average visit differs from those before it, from 0 to 1."""
-    return float(memory.surprise[0] / memory.surprise_weight[0])
-
-
 def grown(belief: Belief) -> float:
     """What tests are multiplied by: a power of the steps so far."""
     return float((1.0 + belief.visits[0] / LONG) ** GROWTH)
@@ -194,7 +187,7 @@ class Analogist(Episodic, Agent, name="analogist"):
     def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
-        surprise = surprise_of(memory)
+        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
         x, alone = multiplier(mind.episode, mind.rng)
         if alone and surprise > RANDOM and belief.prior.speaks:
             x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
@@ -288,24 +281,21 @@ class Analogist(Episodic, Agent, name="analogist"):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """What each pair might pay, and how likely it leads astray, times its growth; [S*A] each.
 
-        0 for those that are not inferred, or were met: where much is random, more than FEW times.
+        0 for those that were met or are not inferred.
         """
         prior, counts = memory.belief.prior, memory.belief.counts
         nothing = np.zeros(counts.n.size), np.zeros(counts.n.size)
         if not prior.speaks:
             return nothing
-        most = FEW if surprise_of(memory) > RANDOM else 0
-        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n <= most)
+        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
         if not inferred.any():
             return nothing
-        share = inferred / (1.0 + counts.n) ** 2
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
-        hidden = (hidden * share).ravel()
+        hidden = (hidden * inferred).ravel()
         steps = mind.task.H * (mind.episode + 1)
         part = self._parts(memory.belief, mind)
-        never = hidden * (counts.n == 0).ravel()
-        sought = missing(memory.belief, rewards, part, never, mind.task.H)
+        sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
         times = grown(memory.belief)
         width = 0.0 if memory.belief.rewards.given else rewards[1] - rewards[0]
         test = width * times * hidden + steps * sought
-        return test, times * (share * prior.doubt).ravel()
+        return test, times * (inferred * prior.doubt).ravel()
