@@ -1,4 +1,4 @@
-"""What the default learner does not know: noise of rewards, wild guesses, rewards still hidden."""
+"""What the default learner does not know: noise of rewards, wild guesses, rewards and ways hidden."""
 
 from __future__ import annotations
 
