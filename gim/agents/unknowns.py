@@ -1,4 +1,4 @@
-"""What the default learner does not know: noise of rewards, wild guesses, rewards and ways hidden."""
+"""What the default learner does not know: noise of rewards, wild guesses, what is still hidden."""
 
 from __future__ import annotations
 
