@@ -14,7 +14,7 @@ from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.mixture import settle
 from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
 from gim.inference.structure.product import LONGEST, Product, by_key, combined
-from gim.inference.structure.search import _entropy, uniform
+from gim.inference.structure.search import _entropy, deepened, evaluated, uniform
 from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
 from gim.inference.structure.triples import Triples, ranked
 from gim.jit import Entry, plain
@@ -268,6 +268,15 @@ def test_amounts_leave_nothing_open_where_most_moves_are_as_found():
     elsewhere = [(1, 0, 3), (0, 1, 2), (4, 2, 2)]  # to 0, to 0 and to 5
     assert not uniform(Explained(steps_on_a_line(as_found + elsewhere), move), 0)
     assert not uniform(Explained(steps_on_a_line(as_found[:2] + elsewhere[:2]), move), 0)
+
+
+def test_contexts_that_look_at_all_features_are_not_deepened():
+    """Nothing is left to try, and nothing is warned of."""
+    steps = [(x, a, min(max(x + a - 1, 0), 5)) for x in range(6) for a in range(3)]
+    data = Explained(steps_on_a_line(steps), Move((0,)))
+    everything = tuple(range(data.triples.features))
+    found = evaluated(data, Form(data.move, ((), everything), ()))
+    assert deepened(data, found) is found
 
 
 def test_products_are_products_over_states_that_exist():

@@ -102,7 +102,8 @@ def deepened(data: Explained, found: Found) -> Found:
         singles = _leading({more: tried[more] for more in singles}, FINALISTS)
         finalists = sorted({*singles, *_leading(tried, FINALISTS)})
         offers = [extended(data, found, more) for more in finalists]
-        z = np.sqrt(Z**2 + 2 * np.log(len(tried)))  # the best of many is better by luck alone
+        # The best of many is better by luck alone; where no feature may matter none is tried.
+        z = np.sqrt(Z**2 + 2 * np.log(max(1, len(tried))))
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found, z) and (best is found or offer.beats(best, 0.0))
