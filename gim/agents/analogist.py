@@ -230,7 +230,7 @@ class Analogist(Episodic, Agent, name="analogist"):
     def evidence(self, belief: Belief, mind: Mind) -> Evidence:
         """Counts and prior together, or apart where the prior is dense and large."""
         if belief.rewards.given or not is_dense(belief.counts, belief.prior):
-            return belief.evidence()
+            return super().evidence(belief, mind)
         of, rows = mind.kept.get("rows", (None, None))
         if of is not belief.prior.q:
             rows = shared_rows(belief.prior)

@@ -13,7 +13,70 @@ import numpy as np
 from gim.inference.shared_rows import sums_of_blocks
 from gim.jit import hot
 
-STRIP = 512  # pairs whose sums stay in the nearest cache
+STRIP = 512  # pairs whose sums stay in the nearest cache, and N in the next
+
+
+@hot
+def add_moments(columns: Any, v: Any, begin: int, end: int, mean: Any, square: Any) -> None:
+    """Sums of N v and N v^2 over next states, of the pairs from `begin` to `end`.
+
+    Four next states at a time, one after the other: sums are read and written once for all four.
+    """
+    S = v.size
+    rest = S - S % 4
+    for i in range(begin, end):
+        mean[i] = square[i] = 0.0
+    for t in range(0, rest, 4):
+        w, x, y, z = v[t], v[t + 1], v[t + 2], v[t + 3]
+        w2, x2, y2, z2 = w * w, x * x, y * y, z * z
+        for i in range(begin, end):
+            a, b, c, d = columns[t, i], columns[t + 1, i], columns[t + 2, i], columns[t + 3, i]
+            mean[i] = mean[i] + a * w + b * x + c * y + d * z
+            square[i] = square[i] + a * w2 + b * x2 + c * y2 + d * z2
+    for t in range(rest, S):
+        x, x2 = v[t], v[t] * v[t]
+        for i in range(begin, end):
+            mean[i] += columns[t, i] * x
+            square[i] += columns[t, i] * x2
+
+
+@hot
+def add_means(columns: Any, v: Any, begin: int, end: int, mean: Any) -> None:
+    """Those of N v alone."""
+    S = v.size
+    rest = S - S % 4
+    for i in range(begin, end):
+        mean[i] = 0.0
+    for t in range(0, rest, 4):
+        w, x, y, z = v[t], v[t + 1], v[t + 2], v[t + 3]
+        for i in range(begin, end):
+            a, b, c, d = columns[t, i], columns[t + 1, i], columns[t + 2, i], columns[t + 3, i]
+            mean[i] = mean[i] + a * w + b * x + c * y + d * z
+    for t in range(rest, S):
+        x = v[t]
+        for i in range(begin, end):
+            mean[i] += columns[t, i] * x
+
+
+@hot
+def moments_dense(columns: Any, v: Any, mean: Any, square: Any) -> None:
+    """Sums of N v and of N v^2 over next states, into mean and square [S*A]."""
+    pairs = mean.size
+    for begin in range(0, pairs, STRIP):
+        add_moments(columns, v, begin, min(begin + STRIP, pairs), mean, square)
+
+
+@hot
+def moments_csr(N: Any, v: Any, mean: Any, square: Any) -> None:
+    """The same for CSR rows, N = (data, indices, indptr)."""
+    data, indices, indptr = N
+    for i in range(mean.size):
+        x = x2 = 0.0
+        for j in range(indptr[i], indptr[i + 1]):
+            t = indices[j]
+            x += data[j] * v[t]
+            x2 += data[j] * (v[t] * v[t])
+        mean[i], square[i] = x, x2
 
 
 @hot
@@ -22,24 +85,17 @@ def sums_dense(
 ) -> Any:
     """Sums of N v and N v^2 over next states and, with tests, of N v0: mean, square, later [S*A].
 
-    One pass over N, in strips of pairs whose sums stay in the nearest cache.
+    In strips of pairs whose sums stay in the nearest cache.
     """
-    S, pairs = columns.shape
+    pairs = mean.size
     for begin in range(0, pairs, STRIP):
         end = min(begin + STRIP, pairs)
-        for i in range(begin, end):
-            mean[i] = square[i] = later[i] = 0.0
-        for t in range(S):
-            x, x2, y = v[t], v[t] * v[t], v0[t]
-            if tests:
-                for i in range(begin, end):
-                    mean[i] += columns[t, i] * x
-                    square[i] += columns[t, i] * x2
-                    later[i] += columns[t, i] * y
-            else:
-                for i in range(begin, end):
-                    mean[i] += columns[t, i] * x
-                    square[i] += columns[t, i] * x2
+        add_moments(columns, v, begin, end, mean, square)
+        if tests:
+            add_means(columns, v0, begin, end, later)
+        else:
+            for i in range(begin, end):
+                later[i] = 0.0
 
 
 @hot

@@ -23,8 +23,9 @@ from numpy.typing import NDArray
 
 from gim.agent import GO_ON, Agent, Mind, Task
 from gim.agents import episodic
+from gim.agents.backups import moments_csr, moments_dense
 from gim.agents.episodic import Episodic
-from gim.agents.ucbvi import columns_csr, columns_dense, moments_csr, moments_dense
+from gim.agents.ucbvi import columns_csr, columns_dense
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, divided, mean_rewards
 from gim.inference.evidence import Evidence

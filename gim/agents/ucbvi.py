@@ -25,10 +25,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from gim.agent import Agent, Mind
+from gim.agents.backups import moments_csr, moments_dense
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
 from gim.inference.evidence import Evidence
-from gim.jit import bind, entry, hot
+from gim.jit import bind, entry
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.params import OneOf, Within
 from gim.planning.sweeps import rows_of, take_best
@@ -40,36 +41,10 @@ def columns_dense(N: Any) -> Any:
     return np.ascontiguousarray(N.T)
 
 
-@hot
-def moments_dense(columns: Any, v: Any, mean: Any, square: Any) -> None:
-    """Sums of N v and of N v^2 over next states, into mean and square [S*A]."""
-    S, pairs = columns.shape
-    for i in range(pairs):
-        mean[i] = square[i] = 0.0
-    for t in range(S):
-        x, x2 = v[t], v[t] * v[t]
-        for i in range(pairs):
-            mean[i] += columns[t, i] * x
-            square[i] += columns[t, i] * x2
-
-
 @entry
 def columns_csr(N: Any) -> Any:
     """CSR stays as it is."""
     return N
-
-
-@hot
-def moments_csr(N: Any, v: Any, mean: Any, square: Any) -> None:
-    """The same for CSR rows, N = (data, indices, indptr)."""
-    data, indices, indptr = N
-    for i in range(mean.size):
-        x = x2 = 0.0
-        for j in range(indptr[i], indptr[i + 1]):
-            t = indices[j]
-            x += data[j] * v[t]
-            x2 += data[j] * (v[t] * v[t])
-        mean[i], square[i] = x, x2
 
 
 columns, moments = columns_dense, moments_dense  # the template is bound to one pair or the other

@@ -69,7 +69,13 @@ def evidence(
     """
     if rewards is None or not rewards.given:
         return _learned(counts, prior, terminal, rows)
-    seen = _learned(counts, prior, terminal)
+    return with_rewards(_learned(counts, prior, terminal), rewards)
+
+
+def with_rewards(seen: Evidence, rewards: KnownRewards) -> Evidence:
+    """The same with the rewards that are known, if they are."""
+    if not rewards.given:
+        return seen
     R, R2, n_r = payments(rewards, csr_of(seen.N, seen.n), seen.n)
     return seen._replace(R=R, R2=R2, n_r=n_r)
 
@@ -86,7 +92,9 @@ def _learned(
     N = transitions(counts)
     rows = csr_of(N, counts.n) if shared is None else met_rows(N.reshape(n.size, -1), n.ravel())
     if np.isfinite(n0).all() and (prior.doubt > 0).any():
-        n0 = holds(rows, prior, n0, shared) * n0
+        said = _said_of(rows, prior, shared)
+        parts = n0.ravel(), prior.leak.ravel(), prior.doubt.ravel()
+        n0 = holds(rows, said, *parts, len(n0)).reshape(n0.shape) * n0
     by_next = None
     if prior.r_next.size and counts.paid.size:
         by_next = _rewards_by_next(rows, counts, prior, np.where(r_n0 > 0, n0, 0.0), shared)
@@ -217,18 +225,25 @@ def add_csr(
     return data[:size], indices[:size], indptr
 
 
-def holds(rows: Any, prior: Prior, n0: Floats, shared: SharedRows | None = None) -> Floats:
-    """The probability w [S, A] that each prediction holds at its pair, given its own visits."""
-    S, A = n0.shape
-    said = prior.q, prior.next, prior.first
-    if shared is not None:
-        kind = np.repeat(shared.kind, np.diff(rows[2]))
-        said = shared.blocks[kind // EIGHT, rows[1], kind % EIGHT], rows[1], rows[2]
-    sides = compare_likelihoods(rows, said, n0.ravel(), prior.leak.ravel(), S)
-    odds = np.log(np.maximum(prior.doubt, 1e-300)) - np.log1p(-np.minimum(prior.doubt, 1 - 1e-12))
-    other = np.clip(sides[1] - sides[0], -700.0, 700.0).reshape(S, A) + odds
+def _said_of(rows: Any, prior: Prior, shared: SharedRows | None) -> tuple[Any, Any, Any]:
+    """What is predicted of every pair, CSR parts; where rows are shared, of what was met alone."""
+    if shared is None:
+        return prior.q, prior.next, prior.first
+    kind = np.repeat(shared.kind, np.diff(rows[2]))
+    return shared.blocks[kind // EIGHT, rows[1], kind % EIGHT], rows[1], rows[2]
+
+
+def holds(rows: Any, said: Any, n0: Floats, leak: Floats, doubt: Floats, S: int) -> Floats:
+    """The probability w that each prediction holds at its pair, given its own visits.
+
+    `rows` are the visits of some pairs and `said` is what is predicted of them, CSR parts; the
+    others have a number for each pair.
+    """
+    sides = compare_likelihoods(rows, said, n0, leak, S)
+    odds = np.log(np.maximum(doubt, 1e-300)) - np.log1p(-np.minimum(doubt, 1 - 1e-12))
+    other = np.clip(sides[1] - sides[0], -700.0, 700.0) + odds
     w = 1.0 / (1.0 + np.exp(np.clip(other, -700.0, 700.0)))
-    return np.where(prior.doubt > 0, w, 1.0)
+    return np.where(doubt > 0, w, 1.0)
 
 
 @hot
@@ -284,16 +299,19 @@ def rewards_hold(counts: Counts, prior: Prior) -> Floats:
     ones besides that of r_n0, and under no prediction, where it varies as r(s,a) does over all
     pairs. Where rewards are certain, one that differs removes the prediction.
     """
-    met, doubt = counts.n > 0, prior.r_doubt
-    if not (met & (doubt > 0)).any():
-        return np.ones(doubt.shape)
-    n = np.maximum(counts.n, 1)
-    mean = counts.R / n
-    wide = float(np.var(mean[met])) + prior.r_noise
-    narrow = prior.r_noise * (1.0 / n + 1.0 / np.maximum(prior.r_n0, 1e-300))
+    met, hold = counts.n > 0, np.ones(counts.n.shape)
+    asked = met & (prior.r_doubt > 0)
+    if not asked.any():
+        return hold
+    varies = float(np.var(counts.R[met] / counts.n[met]))
+    n, r_n0, doubt = counts.n[asked], prior.r_n0[asked], prior.r_doubt[asked]
+    mean, noise = counts.R[asked] / n, prior.r_noise[asked]
+    wide = varies + noise
+    narrow = noise * (1.0 / n + 1.0 / np.maximum(r_n0, 1e-300))
     floor = 1e-18 * (1.0 + mean**2 + wide)  # equal but for rounding
-    narrow, off = np.maximum(narrow, floor), (mean - prior.r) ** 2
+    narrow, off = np.maximum(narrow, floor), (mean - prior.r[asked]) ** 2
     wide = np.maximum(wide, narrow)
     log_odds = np.log(np.maximum(doubt, 1e-300)) - np.log1p(-np.minimum(doubt, 1 - 1e-12))
     other = log_odds + 0.5 * (np.log(narrow / wide) + off / narrow - off / wide)
-    return np.where(met & (doubt > 0), 1.0 / (1.0 + np.exp(np.clip(other, -700, 700))), 1.0)
+    hold[asked] = 1.0 / (1.0 + np.exp(np.clip(other, -700, 700)))
+    return hold
