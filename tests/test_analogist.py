@@ -194,22 +194,41 @@ def test_a_plan_in_an_episode_waits_for_as_long_as_it_takes(monkeypatch):
     assert few < some < many
 
 
-def test_doubt_is_drawn_ever_more_seldom():
-    """With probability 1 / (2 sqrt(episodes)), and then 1.5 u^4 of a uniform number u."""
+@pytest.mark.parametrize("cheap", [0.0, 0.4, 1.0])
+def test_doubt_is_drawn_ever_more_seldom(cheap):
+    """With probability 1 / (2 sqrt(episodes)), and then 1.5 u^4 of a uniform number u.
+
+    Where it is cheap twice as often, up to every other time, and with u^3.
+    """
     rng = np.random.default_rng(0)
     for episode in (0, 24, 399):
-        drawn, alone = np.array([multiplier(episode, rng) for _ in range(20_000)]).T
+        drawn, alone = np.array([multiplier(episode, cheap, rng) for _ in range(20_000)]).T
         assert alone.mean() == pytest.approx(min(0.01, 0.5 / math.sqrt(episode + 1)), rel=0.25)
         assert (drawn[alone == 1] == LITTLE).all()  # which the plan takes for all of the bonus
         doubts = drawn[drawn != LITTLE]
-        share = 0.5 / math.sqrt(episode + 1)
-        assert doubts.size / drawn.size == pytest.approx(share, rel=0.15)
-        assert ((doubts / 1.5) ** 0.25).mean() == pytest.approx(0.5, abs=0.06)
+        share = min(0.5, 0.5 * (1 + cheap) / math.sqrt(episode + 1))
+        assert doubts.size / drawn.size == pytest.approx(share, rel=0.1)
+        assert ((doubts / 1.5) ** (1 / (4 - cheap))).mean() == pytest.approx(0.5, abs=0.04)
         assert 0 <= doubts.min() <= doubts.max() <= 1.5
 
 
+def test_doubt_is_cheap_where_few_episodes_meet_as_many_pairs_as_there_are(monkeypatch):
+    asked = []
+    monkeypatch.setattr(
+        analogist, "multiplier", lambda episode, cheap, rng: (asked.append(cheap) or 0.1, False)
+    )
+    for horizon in (1, 4, 8):  # of 24 pairs, in rounds of 24, 6 and 3 episodes
+        mdp = gim.TabularMDP(np.full((6, 4, 6), 1 / 6), np.zeros((6, 4)), horizon=horizon)
+        gim.run(gim.Analogist(infer=None, r_max=1.0), mdp, 1, seed=0)
+    assert list(dict.fromkeys(asked)) == [0.25, 1.0]
+
+
 def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monkeypatch):
-    """Slippery cliff: of 13 ways down one is no fall; by the rule alone this run never ends."""
+    """Slippery cliff: of 13 ways down one is no fall; by the rule alone this run never ends.
+
+    More doubt, since the world is small, might end it as well.
+    """
+    monkeypatch.setattr(analogist, "ROUND", 0.0)
     mdp = world_of("CliffWalking-v1:is_slippery=true,max_episode_steps=100")
     run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].mean() > mdp.optimal_return() - 8
@@ -462,7 +481,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
         return (lambda *given: asked.append(given)), *read(self, memory, N, task)[1:]
 
     monkeypatch.setattr(gim.Analogist, "_read", recording)
-    monkeypatch.setattr(analogist, "multiplier", lambda episode, rng: (0.25, False))
+    monkeypatch.setattr(analogist, "multiplier", lambda episode, cheap, rng: (0.25, False))
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)

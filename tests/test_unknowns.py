@@ -96,7 +96,11 @@ def lazy(seed, side=5):
 
 
 def test_steps_that_fail_do_not_close_ways(monkeypatch):
-    """Without the chance to leave, three of ten such runs end at .4 to .8 of the optimum."""
+    """Without the chance to leave, three of ten such runs end at .4 to .8 of the optimum.
+
+    More doubt, since the world is small, opens some of them again.
+    """
+    monkeypatch.setattr(analogist, "ROUND", 0.0)
 
     def share(seed):
         mdp = lazy(seed)

@@ -16,10 +16,13 @@ Kveton, 2020): a tenth as a rule, and 1.5 u^4 of a uniform number u with probabi
 1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
 plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that.
 One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
-spares most of these plans the cost of doubting all. A rule that holds of a hundred pairs and not of
-the one that matters speaks there with the weight of all of them: no bonus for visits, inferred ones
-included, would have it tried again. So where much is random one plan in a hundred (later as seldom
-as those that doubt) goes by visits alone, with all of the bonus, as if nothing were inferred.
+spares most of these plans the cost of doubting all. To try again what looks good to them takes
+about S A / H episodes: where these are few, up to 6, doubt is cheap, and comes twice as often, with
+u^3; in larger worlds by as much less (`multiplier`). A rule that holds of a hundred pairs and not
+of the one that matters speaks there with the weight of all of them: no bonus for visits, inferred
+ones included, would have it tried again. So where much is random one plan in a hundred (later as
+seldom as those that doubt) goes by visits alone, with all of the bonus, as if nothing were
+inferred.
 
 Few visits may have missed the next state that matters, and one slip must not close a way for good.
 So to the term for what n visits have missed comes one that is not as little, for the best state
@@ -104,6 +107,7 @@ from gim.planning.sweeps import rows_of
 
 LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
+ROUND = 6.0  # episodes that meet as many pairs as there are, up to which doubt is cheap
 SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
@@ -150,15 +154,17 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-def multiplier(episode: int, rng: np.random.Generator) -> tuple[float, bool]:
+def multiplier(episode: int, cheap: float, rng: np.random.Generator) -> tuple[float, bool]:
     """What the bonus is multiplied by in a plan, and whether the plan goes by visits alone.
 
-    Little as a rule, now and then up to MUCH. One in a hundred goes by visits alone, where much is
-    random: else one visit tells.
+    Little as a rule, now and then up to MUCH, more often where doubt is `cheap` (0 to 1). One in a
+    hundred goes by visits alone, where much is random: else one visit tells.
     """
     u, x = rng.random(2)
-    often = 0.5 / math.sqrt(episode + 1.0)
-    return (MUCH * float(x**4) if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, often))
+    seldom = 0.5 / math.sqrt(episode + 1.0)
+    often = min(0.5, (1.0 + cheap) * seldom)
+    much = MUCH * float(x ** (4.0 - cheap))
+    return (much if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, seldom))
 
 
 def grown(belief: Belief) -> float:
@@ -188,7 +194,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
-        x, alone = multiplier(mind.episode, mind.rng)
+        cheap = min(1.0, ROUND * task.H / (task.S * task.A))
+        x, alone = multiplier(mind.episode, cheap, mind.rng)
         if alone and surprise > RANDOM and belief.prior.speaks:
             x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
             seen = belief.evidence()
