@@ -212,15 +212,16 @@ def test_doubt_is_drawn_ever_more_seldom(cheap):
         assert 0 <= doubts.min() <= doubts.max() <= 1.5
 
 
-def test_doubt_is_cheap_where_few_episodes_meet_as_many_pairs_as_there_are(monkeypatch):
+def test_doubt_is_cheap_where_there_are_few_pairs(monkeypatch):
+    """All of it up to 64, a quarter at 128, since each may cost an episode."""
     asked = []
     monkeypatch.setattr(
         analogist, "multiplier", lambda episode, cheap, rng: (asked.append(cheap) or 0.1, False)
     )
-    for horizon in (1, 4, 8):  # of 24 pairs, in rounds of 24, 6 and 3 episodes
-        mdp = gim.TabularMDP(np.full((6, 4, 6), 1 / 6), np.zeros((6, 4)), horizon=horizon)
+    for A in (4, 16, 32):
+        mdp = gim.TabularMDP(np.full((4, A, 4), 1 / 4), np.zeros((4, A)), horizon=3)
         gim.run(gim.Analogist(infer=None, r_max=1.0), mdp, 1, seed=0)
-    assert list(dict.fromkeys(asked)) == [0.25, 1.0]
+    assert list(dict.fromkeys(asked)) == [1.0, 0.25]
 
 
 def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monkeypatch):
@@ -228,7 +229,7 @@ def test_a_rule_that_does_not_hold_where_it_matters_does_not_bind_for_ever(monke
 
     More doubt, since the world is small, might end it as well.
     """
-    monkeypatch.setattr(analogist, "ROUND", 0.0)
+    monkeypatch.setattr(analogist, "FEW", 0)
     mdp = world_of("CliffWalking-v1:is_slippery=true,max_episode_steps=100")
     run = gim.run("analogist", mdp, episodes=1000, seed=8607)
     assert run.returns[-500:].mean() > mdp.optimal_return() - 8

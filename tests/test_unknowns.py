@@ -100,7 +100,7 @@ def test_steps_that_fail_do_not_close_ways(monkeypatch):
 
     More doubt, since the world is small, opens some of them again.
     """
-    monkeypatch.setattr(analogist, "ROUND", 0.0)
+    monkeypatch.setattr(analogist, "FEW", 0)
 
     def share(seed):
         mdp = lazy(seed)

@@ -16,8 +16,8 @@ Kveton, 2020): a tenth as a rule, and 1.5 u^4 of a uniform number u with probabi
 1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
 plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that.
 One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
-spares most of these plans the cost of doubting all. To try again what looks good to them takes
-about S A / H episodes: where these are few, up to 6, doubt is cheap, and comes twice as often, with
+spares most of these plans the cost of doubting all. To try again a pair that looks good to them may
+cost an episode: where there are few pairs, up to 64, doubt is cheap, and comes twice as often, with
 u^3; in larger worlds by as much less (`multiplier`). A rule that holds of a hundred pairs and not
 of the one that matters speaks there with the weight of all of them: no bonus for visits, inferred
 ones included, would have it tried again. So where much is random one plan in a hundred (later as
@@ -107,7 +107,7 @@ from gim.planning.sweeps import rows_of
 
 LITTLE = 0.1  # of the bonus, as a rule
 MUCH = 1.5  # the most of it
-ROUND = 6.0  # episodes that meet as many pairs as there are, up to which doubt is cheap
+FEW = 64  # pairs up to which doubt is cheap
 SELDOM = 0.01  # share of plans, at most, that go by visits alone
 HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
 RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
@@ -194,7 +194,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
         task, belief = mind.task, memory.belief
         surprise = float(memory.surprise[0] / memory.surprise_weight[0])
-        cheap = min(1.0, ROUND * task.H / (task.S * task.A))
+        cheap = min(1.0, (FEW / (task.S * task.A)) ** 2)
         x, alone = multiplier(mind.episode, cheap, mind.rng)
         if alone and surprise > RANDOM and belief.prior.speaks:
             x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
