@@ -250,7 +250,7 @@ def test_the_table_of_shares_has_a_column_per_horizon_and_gaps_where_it_was_not_
 
 
 def test_figures_show_every_task_and_every_line(found):
-    cells = settings.cells(ranks.PLACES, SMOKE)
+    cells = ranks.compared_cells(SMOKE)
     figure = share_figure(found, cells, "f", "t")
     assert [panel.title for panel in figure.panels] == [
         f"{line}, J=2" for line in ("shared state", "shared action", "none shared")
@@ -266,7 +266,19 @@ def test_figures_show_every_task_and_every_line(found):
     ]  # fmt: skip
     assert gains.panels[0].series[1].x == [2.0]
     assert gains.panels[0].series[1].y == pytest.approx([0.2])
-    assert gains.panels[1].series[2].low == pytest.approx([-0.02])
+    pooled = gains.panels[1].series
+    assert [s.name for s in pooled] == ["shared state"]  # elsewhere it is not played
+    assert pooled[0].low == pytest.approx([-0.02])
+
+
+def test_a_task_whose_plain_learners_are_not_swept_has_no_best_of_them():
+    scale = SCALES["quick"]
+    assert not pick(settings.sweep(classics.PLACES, scale), panel="Taxi")
+    made = made_up_results(chosen(["classics"]), scale)
+    table = judged(made, classics.PLACES)[0]
+    rows = {row[0]: row[-3:] for row in table.rows}
+    assert rows["Taxi"] == ["-", "-", "-"]
+    assert "-" not in rows["GridWorld"]
 
 
 # -- bounds

@@ -125,9 +125,14 @@ def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title:
     for control in CONTROLS:
         lines = []
         for line in distinct(cell.setting for cell in cells):
-            mine = pick(cells, setting=line, agent=ANALOGIST)
+            mine = [
+                cell
+                for cell in pick(cells, setting=line, agent=ANALOGIST)
+                if pick(cells, panel=cell.panel, agent=control)  # else it is not played there
+            ]
             found = [gain(results, cells, cell.panel, control) for cell in mine]
-            lines.append(line_of(line, [cell.x for cell in mine], found))
+            if mine:
+                lines.append(line_of(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
     note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
     return Figure(name, title, panels, note)

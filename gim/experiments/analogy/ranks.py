@@ -7,6 +7,8 @@ from gim.experiments.analogy.gains import compared, gain_figure
 from gim.experiments.analogy.settings import (
     LARGE,
     NEVER_WORSE,
+    POOLED,
+    RIVALS,
     AnalogyStudy,
     Place,
     longer_only,
@@ -21,7 +23,7 @@ BLOCKS = 10
 PAYS = 0.04  # what a few kinds of state must bring over the best plain learner
 SHARED = {  # who shares factors: parameters of the task, and the ranks
     "shared state": ("shared=state", RANKS),
-    "shared action": ("shared=action", RANKS),
+    "shared action": ("shared=action", RANKS[::2]),
     "none shared": (f"blocks={BLOCKS}", RANKS[:2]),
 }
 
@@ -51,12 +53,12 @@ class Ranks(AnalogyStudy):
     )
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """Three agents on eight tasks, and a sweep of plain learners."""
-        return [*settings.cells(PLACES, scale), *settings.sweep(PLACES, scale)]
+        """Two agents on seven tasks, a third where states share, and a sweep of plain learners."""
+        return [*compared_cells(scale), *settings.sweep(PLACES, scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Curves, their totals, and the gains against the rank."""
-        found = settings.cells(PLACES, results.scale)
+        found = compared_cells(results.scale)
         title = "Exactly low rank, S=50 and A=40"
         curves, tables = compared(results, found, "analogy-ranks", title)
         return self.artefact(
@@ -74,3 +76,9 @@ class Ranks(AnalogyStudy):
                 "K is 5, 8 and 16 at J 2, 5 and 12. Rewards are those of states.",
             ],
         )
+
+
+def compared_cells(scale: Scale) -> list[Cell]:
+    """The Analogist and its twin everywhere, the pooled marginal where states share factors."""
+    shared = [place for place in PLACES if place.line == "shared state"]
+    return [*settings.cells(PLACES, scale, RIVALS), *settings.cells(shared, scale, (POOLED,))]
