@@ -209,6 +209,35 @@ def test_tests_that_reach_a_mutant_kill_it_or_not(toy, tmp_path, monkeypatch):
     assert Reach(toy, tmp_path / "reach").stale([file]) == [file]
 
 
+SLOW = """
+import pytest
+
+from gim.planning import clamp
+
+@pytest.fixture(scope="module")
+def study():
+    while True:
+        pass
+
+def test_of_a_study(study):
+    assert clamp(2) == 2
+
+def test_without_it():
+    assert clamp(2) == 2
+"""
+
+
+def test_fixtures_that_take_too_long_are_ended_as_tests_are(toy, tmp_path):
+    file = toy / "tests" / "test_slow.py"
+    file.write_text(SLOW)
+    scratch, reach = Scratch(toy), Reach(toy, tmp_path / "reach", slow=0.1)
+    try:
+        reach.trace(file, scratch)
+    finally:
+        scratch.close()
+    assert [test.name for test in reach.tests] == ["tests/test_slow.py::test_without_it"]
+
+
 EXCHANGED = """
 from contextlib import contextmanager
 from functools import cache, cached_property

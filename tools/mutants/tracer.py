@@ -67,12 +67,23 @@ class Tracer:
         return result
 
     @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> Wrapper:
+        """End fixtures that take too long: one of a whole file may run a study."""
+        with self._limited():
+            return (yield)
+
+    @pytest.hookimpl(wrapper=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Wrapper:
         """End a test that takes too long."""
+        with self._limited():
+            return (yield)
+
+    @contextmanager
+    def _limited(self) -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, _too_slow)
         signal.setitimer(signal.ITIMER_VIRTUAL, self.seconds)
         try:
-            return (yield)
+            yield
         finally:
             signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
