@@ -18,7 +18,7 @@ plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of 
 One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
 spares most of these plans the cost of doubting all. To try again a pair that looks good to them may
 cost an episode: where there are few pairs, up to 64, doubt is cheap, and comes twice as often, with
-u^3; in larger worlds by as much less (`multiplier`). A rule that holds of a hundred pairs and not
+u^3; in larger worlds less so, by (64 / (S A))^2. A rule that holds of a hundred pairs and not
 of the one that matters speaks there with the weight of all of them: no bonus for visits, inferred
 ones included, would have it tried again. So where much is random one plan in a hundred (later as
 seldom as those that doubt) goes by visits alone, with all of the bonus, as if nothing were

@@ -1,4 +1,4 @@
-"""What a backup with bonuses and tests goes through: one pass over N for all sums.
+"""What a backup with bonuses and tests goes through: sums over next states.
 
 With an inferred prior N is dense and larger than any cache, so a plan takes as long as reading it
 does, once for each step to go.
@@ -17,7 +17,7 @@ STRIP = 512  # pairs whose sums stay in the nearest cache, and N in the next
 
 
 @hot
-def add_moments(columns: Any, v: Any, begin: int, end: int, mean: Any, square: Any) -> None:
+def strip_moments(columns: Any, v: Any, begin: int, end: int, mean: Any, square: Any) -> None:
     """Sums of N v and N v^2 over next states, of the pairs from `begin` to `end`.
 
     Four next states at a time, one after the other: sums are read and written once for all four.
@@ -41,7 +41,7 @@ def add_moments(columns: Any, v: Any, begin: int, end: int, mean: Any, square: A
 
 
 @hot
-def add_means(columns: Any, v: Any, begin: int, end: int, mean: Any) -> None:
+def strip_means(columns: Any, v: Any, begin: int, end: int, mean: Any) -> None:
     """Those of N v alone."""
     S = v.size
     rest = S - S % 4
@@ -63,7 +63,7 @@ def moments_dense(columns: Any, v: Any, mean: Any, square: Any) -> None:
     """Sums of N v and of N v^2 over next states, into mean and square [S*A]."""
     pairs = mean.size
     for begin in range(0, pairs, STRIP):
-        add_moments(columns, v, begin, min(begin + STRIP, pairs), mean, square)
+        strip_moments(columns, v, begin, min(begin + STRIP, pairs), mean, square)
 
 
 @hot
@@ -90,9 +90,9 @@ def sums_dense(
     pairs = mean.size
     for begin in range(0, pairs, STRIP):
         end = min(begin + STRIP, pairs)
-        add_moments(columns, v, begin, end, mean, square)
+        strip_moments(columns, v, begin, end, mean, square)
         if tests:
-            add_means(columns, v0, begin, end, later)
+            strip_means(columns, v0, begin, end, later)
         else:
             for i in range(begin, end):
                 later[i] = 0.0

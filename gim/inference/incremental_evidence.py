@@ -2,7 +2,8 @@
 
 A plan before every episode asks for all of the evidence, and an episode has met a few pairs. What
 depends on a pair alone, its visits by next state with those that are inferred, is kept; the rest,
-vectors of S*A numbers, is made anew. The bits are those of `gim.inference.evidence`.
+vectors of S*A numbers, is made anew. Formulas and bits are those of `gim.inference.evidence`, whose
+functions it calls for a part of the pairs.
 """
 
 from __future__ import annotations
