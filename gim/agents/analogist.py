@@ -83,6 +83,7 @@ Where every step costs, what is hidden is an end of the episode, as long as none
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated, Any, NamedTuple
 
@@ -93,11 +94,19 @@ from gim.agent import Agent, Mind, Task
 from gim.agents.backups import count_entries
 from gim.agents.episodic import Episodic, pause
 from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
-from gim.agents.unknowns import may_leave, missing, noise_by_pair, parts, reward_noise, unknowns
+from gim.agents.unknowns import (
+    may_leave,
+    missing,
+    noise_by_pair,
+    parts,
+    reward_noise,
+    sharpness,
+    unknowns,
+)
 from gim.inference.base import inferences
 from gim.inference.belief import Belief, due
 from gim.inference.evidence import Evidence
-from gim.inference.prior import no_prior
+from gim.inference.prior import Prior, no_prior
 from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
 from gim.jit import hot
 from gim.memory import Limit, Limits, actions
@@ -172,6 +181,15 @@ def grown(belief: Belief) -> float:
     return float((1.0 + belief.visits[0] / LONG) ** GROWTH)
 
 
+def _kept(mind: Mind, name: str, prior: Prior, make: Callable[[], Any]) -> Any:
+    """What is made once for each prior, and kept until the next."""
+    of, found = mind.kept.get(name, (None, None))
+    if of is not prior.q:
+        found = make()
+        mind.kept[name] = prior.q, found
+    return found
+
+
 @dataclass(frozen=True)
 class Analogist(Episodic, Agent, name="analogist"):
     """Plans by analogy with optimism that adapts: the learner to start with."""
@@ -207,6 +225,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         scale = full * x
         hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
         find = grown(belief) * max(0.0, 1.0 - surprise / RANDOM)
+        if sharp is None and belief.prior.speaks:
+            sharp = _kept(mind, "sharp", belief.prior, lambda: sharpness(belief.prior))
         unknown = unknowns(belief, sharp)
         if unknown.any():
             seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
@@ -238,11 +258,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         """Counts and prior together, or apart where the prior is dense and large."""
         if belief.rewards.given or not is_dense(belief.counts, belief.prior):
             return super().evidence(belief, mind)
-        of, rows = mind.kept.get("rows", (None, None))
-        if of is not belief.prior.q:
-            rows = shared_rows(belief.prior)
-            mind.kept["rows"] = belief.prior.q, rows
-        return belief.evidence(rows)
+        return belief.evidence(_kept(mind, "rows", belief.prior, lambda: shared_rows(belief.prior)))
 
     def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, Any, int]:
         """How to plan with visits by next state; the sharpness of predictions, if known.
@@ -275,14 +291,6 @@ class Analogist(Episodic, Agent, name="analogist"):
         memory.whole[0] = due_at
         return mind.task.H if whole else min(mind.task.H, mind.step + ahead)
 
-    def _parts(self, belief: Belief, mind: Mind) -> NDArray[np.int64]:
-        """The parts of the world [S] that an episode never leaves, by what was inferred last."""
-        of, part = mind.kept.get("parts", (None, None))
-        if of is not belief.prior.q:
-            part = parts(belief)
-            mind.kept["parts"] = belief.prior.q, part
-        return part
-
     def _tests(
         self, memory: Memory, rewards: tuple[float, float], mind: Mind
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
@@ -300,7 +308,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
         hidden = (hidden * inferred).ravel()
         steps = mind.task.H * (mind.episode + 1)
-        part = self._parts(memory.belief, mind)
+        part = _kept(mind, "parts", prior, lambda: parts(memory.belief))
         sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
         times = grown(memory.belief)
         width = 0.0 if memory.belief.rewards.given else rewards[1] - rewards[0]

@@ -18,7 +18,6 @@ from gim.agent import GO_ON, GROW, THINK, Mind, Task
 from gim.agents.counting import Counting, note_learned_range
 from gim.inference.belief import Belief, due, inferred_when_due, new_belief, observe
 from gim.inference.evidence import Evidence
-from gim.inference.incremental_evidence import up_to_date
 from gim.jit import hot
 from gim.memory import Limits, actions
 from gim.model.counts import seen
@@ -114,7 +113,7 @@ class Episodic(Counting):
 
     def evidence(self, belief: Belief, mind: Mind) -> Evidence:
         """What a plan goes by: counts and prior together."""
-        return up_to_date(belief, mind.kept)
+        return belief.evidence(kept=mind.kept)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Nothing seen, but what a model learned elsewhere stands for."""

@@ -10,6 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from gim.inference.belief import Belief
+from gim.inference.prior import Prior
 from gim.jit import seldom
 from gim.model.counts import Counts, rewards_by_triple, seen, transitions
 
@@ -51,8 +52,8 @@ def noise_by_pair(belief: Belief, n: NDArray[np.float64], noise: float) -> NDArr
 
 def _scatter(n: Any, R: Any, R2: Any) -> float:
     """Variance of a single reward, pooled over what was met twice, rounding errors apart."""
-    twice = n >= 2
-    n, R, R2 = n[twice], R[twice], R2[twice]
+    twice = np.flatnonzero(n >= 2)
+    n, R, R2 = (each.ravel()[twice] for each in (n, R, R2))
     scatter = np.maximum(R2 - R**2 / n, 0.0)
     total = float(scatter[scatter > 1e-9 * float(R2.max(initial=0.0))].sum())
     return total / max(float((n - 1).sum()), 1.0)
@@ -66,9 +67,7 @@ def unknowns(belief: Belief, sharp: NDArray[np.float64] | None = None) -> NDArra
     prior, unmet = belief.prior, belief.counts.n == 0
     if not (prior.n0.any() and unmet.any()):
         return np.zeros(unmet.shape, bool)
-    if sharp is None:
-        sharp = sharpness(prior.q, prior.first, unmet.ravel())
-    sharp = sharp.reshape(unmet.shape)
+    sharp = (sharpness(prior) if sharp is None else sharp).reshape(unmet.shape)
     error = prior.doubt + (1.0 - prior.doubt) * (1.0 - sharp) / (prior.n0 + 1.0)
     return np.asarray(unmet & (error > OPEN))
 
@@ -121,15 +120,18 @@ def missing(
     return np.asarray((lacks * spent / all_hidden)[of] * hidden)
 
 
-@seldom(lambda q, first, which: q.size)
-def sharpness(q: Any, first: Any, which: Any) -> Any:
-    """The sum of q^2 of these rows, one after the other as they stand; 0 for the others."""
-    sharp = np.zeros(which.size)
-    for i in range(which.size):
-        if which[i]:
-            for j in range(first[i], first[i + 1]):
-                sharp[i] += q[j] * q[j]
+def sharpness(prior: Prior) -> NDArray[np.float64]:
+    """The sum of q^2 of all rows, [S*A]."""
+    sharp = np.zeros(prior.n0.size)
+    _sharpness(prior.q, prior.first, sharp)
     return sharp
+
+
+@seldom(lambda q, *_: q.size)
+def _sharpness(q: Any, first: Any, sharp: Any) -> None:
+    for i in range(sharp.size):
+        for j in range(first[i], first[i + 1]):
+            sharp[i] += q[j] * q[j]
 
 
 def may_leave(counts: Counts, n: NDArray[np.float64], surprise: float) -> NDArray[np.float64]:

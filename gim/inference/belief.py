@@ -55,9 +55,11 @@ class Belief(NamedTuple):
     infer_at: NDArray[np.int64]  # [1] visits at which to infer next
     rewards: KnownRewards = none_known()
 
-    def evidence(self, rows: SharedRows | None = None) -> Evidence:
+    def evidence(
+        self, rows: SharedRows | None = None, kept: dict[str, Any] | None = None
+    ) -> Evidence:
         """Counts and prior together, or apart; see `gim.inference.evidence`."""
-        return evidence(self.counts, self.prior, self.terminal, self.rewards, rows)
+        return evidence(self.counts, self.prior, self.terminal, self.rewards, rows, kept)
 
     def limits(self) -> Limits:
         """See `gim.memory`."""

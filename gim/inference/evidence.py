@@ -5,28 +5,26 @@ A prediction counts as visits that were never made,
     N(s'|s,a) = n(s'|s,a) + w n0 q(s'|s,a),   n(s,a) + w n0   in all,
 
 so the estimate is p = N / n and data take over as they come; rewards likewise. A pair's own visits
-decide how far the prediction still counts there: w is the probability that it holds, given them,
-
-    w = (1 - doubt) DM(n(.|s,a); n0 q) / ((1 - doubt) DM(n(.|s,a); n0 q) + doubt DM(n(.|s,a); 1/S)),
-
-where DM is the Dirichlet-multinomial likelihood. One visit that contradicts a sharp prediction
-removes it at that pair, many that agree leave it. An agent's own rule (a threshold, a bonus, a
-posterior) goes on from this `Evidence` and need not know that there is a prior. Without one the
-evidence is the counts themselves.
+decide how far the prediction still counts there: w is the probability that it holds, given them
+(`gim.inference.likelihoods`). One visit that contradicts a sharp prediction removes it at that
+pair, many that agree leave it. An agent's own rule (a threshold, a bonus, a posterior) goes on from
+this `Evidence` and need not know that there is a prior. Without one the evidence is the counts
+themselves.
 """
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.inference.dense_evidence import DenseEvidence
+from gim.inference.likelihoods import holds, rewards_hold
 from gim.inference.prior import Floats, Prior
 from gim.inference.shared_rows import EIGHT, LARGE, Apart, SharedRows, met_rows
-from gim.jit import entry, hot, seldom
+from gim.jit import entry
 from gim.model.counts import (
     Counts,
     compact,
@@ -36,8 +34,6 @@ from gim.model.counts import (
     transitions,
 )
 from gim.model.known_rewards import KnownRewards, payments
-
-HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 class Evidence(NamedTuple):
@@ -56,6 +52,7 @@ def evidence(
     terminal: NDArray[np.bool_],
     rewards: KnownRewards | None = None,
     rows: SharedRows | None = None,
+    kept: dict[str, Any] | None = None,
 ) -> Evidence:
     """Put counts and prior together.
 
@@ -66,28 +63,60 @@ def evidence(
             inferred of them.
         rewards: where they are known they stand for those that were seen.
         rows: those of the prior, if a plan can read counts and prior apart (see `shared_rows`).
+        kept: what earlier calls have put together, to go on from, of counts that have only grown
+            since; the arrays that come of it are written to again by the next call.
     """
-    if rewards is None or not rewards.given:
-        return _learned(counts, prior, terminal, rows)
-    return with_rewards(_learned(counts, prior, terminal), rewards)
-
-
-def with_rewards(seen: Evidence, rewards: KnownRewards) -> Evidence:
-    """The same with the rewards that are known, if they are."""
-    if not rewards.given:
+    known = rewards is not None and rewards.given
+    seen = _learned(counts, prior, terminal, None if known else rows, kept)
+    if rewards is None or not known:
         return seen
     R, R2, n_r = payments(rewards, csr_of(seen.N, seen.n), seen.n)
     return seen._replace(R=R, R2=R2, n_r=n_r)
 
 
 def _learned(
-    counts: Counts, prior: Prior, terminal: NDArray[np.bool_], shared: SharedRows | None = None
+    counts: Counts,
+    prior: Prior,
+    terminal: NDArray[np.bool_],
+    shared: SharedRows | None,
+    kept: dict[str, Any] | None,
 ) -> Evidence:
     """Counts and prior together, rewards as they were seen and inferred."""
-    n = counts.n.astype(np.float64)
     if not prior.speaks:
+        n = counts.n.astype(np.float64)
         return Evidence(compact(counts), n, counts.R, counts.R2, n)
-    goes_on = ~terminal[:, None]
+    if shared is None and _stays_dense(counts, prior):
+        if kept is not None:
+            return Evidence(*_kept(counts, prior, terminal, kept).now(counts))
+        N, *others = DenseEvidence(counts, prior, terminal).now(counts)
+        return Evidence(np.ascontiguousarray(N), *others)
+    return _sparse(counts, prior, terminal, shared)
+
+
+def _stays_dense(counts: Counts, prior: Prior) -> bool:
+    """Whether the sum is a table: where the counts are one, and it is no sparser.
+
+    Beyond LARGE numbers a table no longer fits into a cache, and sparse rows are read faster.
+    """
+    small = not counts.keys.size and counts.next.size < LARGE
+    return small and is_crowded(counts.next, prior.q.size)
+
+
+def _kept(
+    counts: Counts, prior: Prior, terminal: NDArray[np.bool_], kept: dict[str, Any]
+) -> DenseEvidence:
+    """What earlier calls have put together, if it is still of this prior."""
+    found = kept.get("evidence")
+    if not isinstance(found, DenseEvidence) or not found.is_of(prior, terminal):
+        found = kept["evidence"] = DenseEvidence(counts, prior, terminal)
+    return found
+
+
+def _sparse(
+    counts: Counts, prior: Prior, terminal: NDArray[np.bool_], shared: SharedRows | None
+) -> Evidence:
+    """The same of sparse rows, added up or apart."""
+    n, goes_on = counts.n.astype(np.float64), ~terminal[:, None]
     n0, r_n0 = prior.n0 * goes_on, rewards_hold(counts, prior) * prior.r_n0 * goes_on
     N = transitions(counts)
     rows = csr_of(N, counts.n) if shared is None else met_rows(N.reshape(n.size, -1), n.ravel())
@@ -102,7 +131,7 @@ def _learned(
     keep, n0 = np.where(replaced, 0.0, 1.0), np.where(replaced, 1.0, n0)
     of_rewards, r_n0 = np.where(np.isinf(r_n0), 0.0, 1.0), np.where(np.isinf(r_n0), 1.0, r_n0)
     apart = None if shared is None else Apart(rows, n0.ravel(), shared)
-    total, all_visits = apart or _added(N, rows, prior, keep, n0), keep * n + n0
+    total, all_visits = apart or _added(rows, prior, keep, n0), keep * n + n0
     if by_next is not None:
         R, R2 = by_next
         return Evidence(total, all_visits, R, R2, np.where(r_n0 > 0, all_visits, n))
@@ -120,15 +149,8 @@ def csr_of(N: Any, n: Any) -> tuple[Any, Any, Any]:
     return (N.data, N.indices, N.indptr) if sparse.issparse(N) else nonzeros(N, n)
 
 
-def _added(N: Any, rows: Any, prior: Prior, keep: Floats, n0: Floats) -> Any:
-    """keep * N + n0 * q, dense where the counts are dense and the sum is no sparser.
-
-    Beyond LARGE numbers a table no longer fits into a cache, and sparse rows are read faster.
-    """
-    if not sparse.issparse(N) and N.size < LARGE and is_crowded(N, prior.q.size):
-        total = N * keep[:, :, None]
-        add_dense(total.reshape(n0.size, -1), prior.q, prior.next, prior.first, n0.ravel())
-        return total
+def _added(rows: Any, prior: Prior, keep: Floats, n0: Floats) -> sparse.csr_array:
+    """keep * N + n0 * q."""
     met, columns, starts = rows
     said = prior.q, prior.next, prior.first
     parts = add_csr(met, columns, starts, *said, keep.ravel(), n0.ravel())
@@ -189,14 +211,6 @@ def _add_rewards(
                 R2[i] += n0[i] * q[k] * r * r
 
 
-@seldom(lambda total, q, *_: 3 * q.size, by_views=True)
-def add_dense(total: Any, q: Any, next: Any, first: Any, n0: Any) -> None:
-    """Add n0 q to the rows of `total` [S*A, S], in place."""
-    for i in range(len(n0)):
-        for j in range(first[i], first[i + 1]):
-            total[i, next[j]] += n0[i] * q[j]
-
-
 @entry
 def add_csr(
     N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any, keep: Any, n0: Any
@@ -231,87 +245,3 @@ def _said_of(rows: Any, prior: Prior, shared: SharedRows | None) -> tuple[Any, A
         return prior.q, prior.next, prior.first
     kind = np.repeat(shared.kind, np.diff(rows[2]))
     return shared.blocks[kind // EIGHT, rows[1], kind % EIGHT], rows[1], rows[2]
-
-
-def holds(rows: Any, said: Any, n0: Floats, leak: Floats, doubt: Floats, S: int) -> Floats:
-    """The probability w that each prediction holds at its pair, given its own visits.
-
-    `rows` are the visits of some pairs and `said` is what is predicted of them, CSR parts; the
-    others have a number for each pair.
-    """
-    sides = compare_likelihoods(rows, said, n0, leak, S)
-    odds = np.log(np.maximum(doubt, 1e-300)) - np.log1p(-np.minimum(doubt, 1 - 1e-12))
-    other = np.clip(sides[1] - sides[0], -700.0, 700.0) + odds
-    w = 1.0 / (1.0 + np.exp(np.clip(other, -700.0, 700.0)))
-    return np.where(doubt > 0, w, 1.0)
-
-
-@hot
-def log_gamma(x: float) -> float:
-    """ln Gamma(x) for x > 0, by Stirling's series; the same bits compiled and plain."""
-    product = 1.0
-    while x < 10.0:
-        product *= x
-        x += 1.0
-    y = 1.0 / (x * x)
-    series = (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y / 1680.0))) / x
-    return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
-
-
-def compare_likelihoods(rows: Any, said: Any, n0: Any, leak: Any, S: int) -> Any:
-    """ln DM(N; n0 ((1 - leak) q + leak/S)) and ln DM(N; 1/S) of every row, [2, rows].
-
-    `rows` are the counts and `said` is what is predicted, CSR parts with their columns in order.
-    The first is -inf where something was seen that is impossible under the prediction.
-    """
-    sides = np.zeros((2, n0.size))
-    _compare(rows, said, n0, leak, S, sides)
-    return sides
-
-
-@entry
-def _compare(rows: Any, said: Any, n0: Any, leak: Any, S: int, sides: Any) -> None:
-    (N, columns, starts), (q, next, first) = rows, said
-    blank = log_gamma(1.0 / S)
-    for i in range(n0.size):
-        if n0[i] <= 0.0 or starts[i] == starts[i + 1]:
-            continue
-        total, with_q, without, k = 0.0, 0.0, 0.0, first[i]
-        for j in range(starts[i], starts[i + 1]):
-            while k < first[i + 1] and next[k] < columns[j]:
-                k += 1
-            predicted = q[k] if k < first[i + 1] and next[k] == columns[j] else 0.0
-            alpha = n0[i] * ((1.0 - leak[i]) * predicted + leak[i] / S)
-            total += N[j]
-            without += log_gamma(1.0 / S + N[j]) - blank
-            if alpha <= 0.0:
-                with_q = -np.inf
-            else:
-                with_q += log_gamma(alpha + N[j]) - log_gamma(alpha)
-        sides[0, i] = with_q + log_gamma(n0[i]) - log_gamma(n0[i] + total)
-        sides[1, i] = without - log_gamma(1.0 + total)
-
-
-def rewards_hold(counts: Counts, prior: Prior) -> Floats:
-    """The probability [S, A] that a predicted reward holds at its pair, given what it paid.
-
-    The mean of n rewards is compared under the prediction, normal with the variance of n single
-    ones besides that of r_n0, and under no prediction, where it varies as r(s,a) does over all
-    pairs. Where rewards are certain, one that differs removes the prediction.
-    """
-    met, hold = counts.n > 0, np.ones(counts.n.shape)
-    asked = met & (prior.r_doubt > 0)
-    if not asked.any():
-        return hold
-    varies = float(np.var(counts.R[met] / counts.n[met]))
-    n, r_n0, doubt = counts.n[asked], prior.r_n0[asked], prior.r_doubt[asked]
-    mean, noise = counts.R[asked] / n, prior.r_noise[asked]
-    wide = varies + noise
-    narrow = noise * (1.0 / n + 1.0 / np.maximum(r_n0, 1e-300))
-    floor = 1e-18 * (1.0 + mean**2 + wide)  # equal but for rounding
-    narrow, off = np.maximum(narrow, floor), (mean - prior.r[asked]) ** 2
-    wide = np.maximum(wide, narrow)
-    log_odds = np.log(np.maximum(doubt, 1e-300)) - np.log1p(-np.minimum(doubt, 1 - 1e-12))
-    other = log_odds + 0.5 * (np.log(narrow / wide) + off / narrow - off / wide)
-    hold[asked] = 1.0 / (1.0 + np.exp(np.clip(other, -700, 700)))
-    return hold

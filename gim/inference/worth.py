@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.inference.evidence import log_gamma
+from gim.inference.likelihoods import log_gamma
 from gim.jit import seldom
 
 Floats = NDArray[np.float64]

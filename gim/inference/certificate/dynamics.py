@@ -22,7 +22,7 @@ from gim.inference.certificate.facts import Bools, Facts, Floats
 from gim.inference.certificate.judges import DIRECTIONS, Curve, Judges, parts_of
 from gim.inference.certificate.surprises import surprises
 from gim.inference.cross_validation import taken
-from gim.inference.evidence import compare_likelihoods
+from gim.inference.likelihoods import compare_likelihoods
 from gim.inference.prior import Prior
 from gim.inference.reuse import picked
 

@@ -28,7 +28,8 @@ from scipy import sparse
 
 from gim.inference.analogy import evidence_around
 from gim.inference.belief import Belief
-from gim.inference.evidence import compare_likelihoods, csr_of, log_gamma
+from gim.inference.evidence import csr_of
+from gim.inference.likelihoods import compare_likelihoods, log_gamma
 from gim.jit import seldom
 from gim.model.counts import transitions
 

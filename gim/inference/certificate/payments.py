@@ -8,7 +8,7 @@ from scipy import sparse
 from gim.inference.certificate.draws import Rewards, Rows
 from gim.inference.certificate.facts import Bools, Facts, Floats, Ints
 from gim.inference.certificate.judges import Judges
-from gim.inference.evidence import rewards_hold
+from gim.inference.likelihoods import rewards_hold
 from gim.inference.prior import Prior, no_prior
 from gim.model.counts import Counts, rewards_by_triple
 from gim.model.known_rewards import KnownRewards

@@ -1,4 +1,4 @@
-"""Evidence that is kept up to date: the bits of evidence that is made anew."""
+"""Evidence that is kept up to date: the bits of evidence that is made anew, of sparse rows."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from hypothesis import strategies as st
 
 import gim
 from gim.agent import GO_ON, TERMINATED
-from gim.inference import incremental_evidence
+from gim.inference import dense_evidence, likelihoods
+from gim.inference import evidence as together
 from gim.inference.belief import Belief, observe
-from gim.inference.incremental_evidence import ByPair, up_to_date
+from gim.inference.dense_evidence import DenseEvidence
 from gim.inference.prior import no_prior, prior_of
+from gim.jit import plain
 from gim.model.counts import new_counts
 from gim.model.known_rewards import none_known
 
@@ -48,7 +50,7 @@ def assert_same_bits(found, expected):
 
 
 @given(st.integers(0, 2**32), st.booleans(), st.booleans())
-def test_it_is_evidence_made_anew_to_the_bit(seed, by_triple, by_next):
+def test_kept_or_made_anew_it_is_that_of_sparse_rows_to_the_bit(seed, by_triple, by_next):
     """Between plans a few steps, an end, a new prior, or nothing at all."""
     belief, rng, kept = believed(seed, by_triple, by_next), np.random.default_rng(seed), {}
     for _ in range(8):
@@ -56,44 +58,67 @@ def test_it_is_evidence_made_anew_to_the_bit(seed, by_triple, by_next):
         if event == 0:
             belief = belief._replace(prior=believed(seed + 1, by_triple, by_next).prior)
         play(belief, rng, int(rng.integers(5)), TERMINATED if event == 1 else GO_ON)
-        assert_same_bits(up_to_date(belief, kept), belief.evidence())
+        rows = together._sparse(belief.counts, belief.prior, belief.terminal, None)
+        rows = rows._replace(N=rows.N.toarray().reshape(S, A, S))
+        assert_same_bits(belief.evidence(kept=kept), rows)
+        assert_same_bits(belief.evidence(), rows)
+
+
+def test_kernels_give_the_same_bits_compiled_and_plain(monkeypatch):
+    belief = believed(5, True, True)
+    play(belief, np.random.default_rng(5), 40)
+    monkeypatch.setattr("gim.jit.AT_ONCE", -1)  # small work is not left to plain Python
+    compiled = belief.evidence()
+    for module, name in ((dense_evidence, "put_together"), (likelihoods, "_rewards_hold")):
+        monkeypatch.setattr(module, name, plain(getattr(module, name)))
+    assert_same_bits(compiled, belief.evidence())
+    assert compiled.n.sum() > 40
 
 
 def test_a_pair_that_was_not_met_is_not_put_together_again(monkeypatch):
     """Only those met since the last plan are asked what they are worth."""
     belief, kept, asked = believed(1, True, True), {}, []
-    meet = ByPair._meet
+    meet = DenseEvidence._meet
 
     def noted(self, counts, at):
         asked.append(at.tolist())
         meet(self, counts, at)
 
-    monkeypatch.setattr(ByPair, "_meet", noted)
-    up_to_date(belief, kept)
+    monkeypatch.setattr(DenseEvidence, "_meet", noted)
+    belief.evidence(kept=kept)
     observe(belief, 2, 1, 1.0, 3, GO_ON)
     observe(belief, 4, 0, 0.0, 3, GO_ON)
     observe(belief, 2, 1, 1.0, 3, GO_ON)
-    up_to_date(belief, kept)
-    up_to_date(belief, kept)
+    belief.evidence(kept=kept)
+    belief.evidence(kept=kept)
     assert asked == [list(range(S * A)), [2 * A + 1, 4 * A]]
 
 
-@pytest.mark.parametrize("what", ["silent", "replaces", "large", "sparse"])
+def test_predictions_that_replace_data_are_kept_as_well():
+    belief, kept = believed(3, False, False), {}
+    everywhere = np.where(belief.prior.n0 > 0, np.inf, 0.0)
+    belief = belief._replace(prior=belief.prior._replace(n0=everywhere, r_n0=everywhere))
+    for steps in (4, 9):
+        play(belief, np.random.default_rng(steps), steps)
+        rows = together._sparse(belief.counts, belief.prior, belief.terminal, None)
+        rows = rows._replace(N=rows.N.toarray().reshape(S, A, S))
+        assert_same_bits(belief.evidence(kept=kept), rows)
+        assert (rows.n[everywhere > 0] == 1).all()
+
+
+@pytest.mark.parametrize("what", ["silent", "large", "sparse"])
 def test_where_nothing_is_kept_evidence_is_made_anew(what, monkeypatch):
     belief, kept = believed(3, False, False), {}
     if what == "silent":
         belief = belief._replace(prior=no_prior(S, A))
-    elif what == "replaces":
-        n0 = np.where(belief.prior.n0 > 0, np.inf, 0.0)
-        belief = belief._replace(prior=belief.prior._replace(n0=n0))
     elif what == "large":
-        monkeypatch.setattr(incremental_evidence, "LARGE", S * A * S)
+        monkeypatch.setattr(together, "LARGE", S * A * S)
     else:
         monkeypatch.setattr("gim.model.counts.DENSE_LIMIT", 1)
         belief = belief._replace(counts=new_counts(S, A))
         assert belief.counts.keys.size
     play(belief, np.random.default_rng(0), 4)
-    found, expected = up_to_date(belief, kept), belief.evidence()
+    found, expected = belief.evidence(kept=kept), belief.evidence()
     assert not kept
     for mine, anew in zip(found, expected, strict=True):
         dense = [each.toarray() if hasattr(each, "toarray") else each for each in (mine, anew)]
@@ -104,7 +129,8 @@ def test_where_nothing_is_kept_evidence_is_made_anew(what, monkeypatch):
 def test_runs_are_the_same_with_and_without(rewards, monkeypatch):
     world = gim.make("inventory:capacity=8,largest=4,horizon=10")
     mine = gim.run("analogist", world, episodes=40, seed=5, rewards=rewards)
-    monkeypatch.setattr("gim.agents.episodic.up_to_date", lambda belief, kept: belief.evidence())
+    anew = Belief.evidence
+    monkeypatch.setattr(Belief, "evidence", lambda belief, rows=None, kept=None: anew(belief, rows))
     anew = gim.run("analogist", world, episodes=40, seed=5, rewards=rewards)
     assert mine.mind.kept.keys() > anew.mind.kept.keys()
     np.testing.assert_array_equal(mine.returns, anew.returns)
