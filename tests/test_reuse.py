@@ -65,7 +65,7 @@ def test_a_model_that_does_not_hold_is_left():
 def test_reuse_pays_and_does_no_harm():
     mdp = task(seed=11)
     alone, told, misled = (
-        gim.run("analogist", mdp, episodes=25, seeds=range(6), prior=prior).score
+        gim.run("analogist", mdp, episodes=15, seeds=range(3), prior=prior).score
         for prior in (None, model_of(mdp), model_of(task(seed=30)))
     )
     assert told > alone + 0.1
