@@ -10,8 +10,11 @@ import numpy as np
 import pytest
 
 import gim
+from gim.agent import Task
 from gim.cli import main
 from gim.inference.base import Inference, inferences
+from gim.inference.belief import belief_of as belief_from
+from gim.inference.evidence import Evidence
 from gim.inference.prior import no_prior, prior_of
 from gim.logs import case, experience
 from gim.logs.case import belief_of
@@ -19,6 +22,7 @@ from gim.logs.experience import within_experience
 from gim.logs.learned import _spanned
 from gim.logs.page import page
 from gim.logs.safe import METHODS
+from gim.model.counts import new_counts
 
 INVENTORY = gim.make("inventory")
 
@@ -308,6 +312,37 @@ def test_what_is_wrong_is_one_line_and_status_2(text, more, message, tmp_path, c
     assert message in error
     assert error.count("\n") == 1
     assert not (tmp_path / "out").exists()
+
+
+def test_a_predicted_reward_that_may_fail_counts_with_its_doubt():
+    """By hand: it pays 3, or with a chance of 1/4 the least, 1; one visit's worth, not seven's."""
+    counts = new_counts(1, 2)
+    counts.n[:] = [[4, 0]]
+    prior = no_prior(1, 2)._replace(
+        n0=np.array([[0.0, 7.0]]), r_n0=np.array([[0.0, 1.0]]), r_doubt=np.array([[0.25, 0.25]])
+    )
+    belief = belief_from(counts, np.zeros(1, bool), prior)
+    n = np.array([[4.0, 7.0]])
+    seen = Evidence(None, n, np.array([[8.0, 21.0]]), np.array([[24.0, 63.0]]), n)
+    task = Task(1, 2, 5, np.ones((1, 2), bool), (1.0, 5.0))
+    r, spread = case.rewards_learned(belief, seen, n, task)
+    assert r.tolist() == [[2.0, 3.0 - 0.25 * 2.0]]
+    assert spread.tolist() == [[2.0, 7 * 0.25 * 0.75 * 2.0**2]]
+
+
+def test_what_nobody_tried_is_not_played_for_a_reward_that_is_a_guess():
+    """Rewards in the mean: what an empty shop sells is extrapolated from full ones, in vain."""
+    mdp = INVENTORY.with_(horizon=20)
+    rng, rows, s = np.random.default_rng(0), [], 0
+    for _ in range(3000):
+        a = int(rng.integers(mdp.A))
+        t = int(rng.choice(mdp.S, p=mdp.to_dense().transitions[s, a]))
+        rows.append((s, a, round(float(mdp.rewards[s, a]), 3), t))
+        s = t
+    learned = gim.learn(gim.from_log(rows), horizon=20)
+    true = learned.compare(mdp)
+    assert true["return"] > true["baseline"] + 50
+    assert learned.value.lower <= true["return"] <= learned.value.upper
 
 
 def test_the_page_runs_and_says_what_comes_out():

@@ -11,6 +11,7 @@ from scipy import sparse
 from gim.agent import Mind, Task
 from gim.inference.base import Inference, inferences
 from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
+from gim.inference.evidence import Evidence
 from gim.inference.prior import Prior, no_prior
 from gim.logs.experience import within_experience
 from gim.logs.given import by_labels
@@ -91,9 +92,7 @@ def inferred(
     if isinstance(rewards, str):
         if rewards != "learn":
             raise ValueError(f'rewards = {rewards!r}: give "learn", a table or a function')
-        n_r = np.where(seen.n_r > 0, seen.n_r, 1.0)
-        r = seen.R / n_r
-        spread = np.maximum(seen.R2 / n_r - r**2, 0.0)
+        r, spread = rewards_learned(belief, seen, n, task)
         unpaid = seen.n_r == 0
     else:
         r, spread, unpaid = rewards_of(rewards, log, P), np.zeros(n.shape), ~supported
@@ -117,6 +116,25 @@ def inferred(
         belief = belief._replace(prior=paying(belief.prior, np.where(supported, r, np.nan)))
     N = P * sparse.csr_array(n.reshape(-1, 1))
     return Inferred(belief, task, case, model, sparse.csr_array(N), supported, notes)
+
+
+def rewards_learned(belief: Belief, seen: Evidence, n: Floats, task: Task) -> tuple[Floats, Floats]:
+    """r(s,a) and the variance of a single reward [S, A], as if `n` visits had shown it.
+
+    Of a pair that nobody tried, the predicted reward fails with a known chance: it may then pay the
+    least that was ever paid, and whoever is to be safe must reckon with that. A prediction that is
+    worth fewer visits than that of the next state has the more variance.
+    """
+    n_r = np.where(seen.n_r > 0, seen.n_r, 1.0)
+    r = seen.R / n_r
+    spread = np.maximum(seen.R2 / n_r - r**2, 0.0)
+    prior, never = belief.prior, belief.counts.n == 0
+    if prior.speaks and task.reward_range is not None:
+        n_r = np.where(never & (prior.r_n0 > 0), np.minimum(n_r, prior.r_n0), n_r)
+        doubt, below = np.where(never, prior.r_doubt, 0.0), r - task.reward_range[0]
+        spread = (1.0 - doubt) * spread + doubt * (1.0 - doubt) * below**2
+        r = r - doubt * below
+    return r, spread * np.maximum(n / n_r, 1.0)
 
 
 def paying(prior: Prior, r: Floats) -> Prior:
