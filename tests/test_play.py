@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from itertools import pairwise
 
 import gymnasium
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 import gim
 from gim.cli import main
-from gim.logs.page import page
+from gim.logs.page import page, picture
 from tests.test_learn import river_log
 
 NASTY = "<script>alert(1)</script>"
@@ -49,6 +50,7 @@ def test_the_page_says_all_and_escapes_labels():
     heads = [t for t in found.texts if t.startswith(("Expected", "What", "Where"))]
     assert len(heads) >= 5
     assert found.tags.count("rect") == learned.log.S * learned.log.A
+    assert found.tags.count("text") == learned.log.S + learned.log.A  # every label has room
     assert "http" not in text
 
 
@@ -59,6 +61,23 @@ def test_the_page_has_the_numbers_of_the_object(river):
         assert f"{number:.4g}" in text
     assert "doubly robust" in text
     assert "importance sampling" in text
+    assert learned.certificate.sentences[0].split(":")[1] in text
+    assert "From 3,000 transitions in 6 states with 2 actions" in text
+    new = np.asarray(learned.policy)[0]
+    row = r"<tr( class=new)?><td>(place \d)</td><td>(left|right)</td><td>(left|right)</td>"
+    told = re.findall(row, text)
+    assert {state: action for _, state, _, action in told} == {
+        f"place {s}": ("left", "right")[a] for s, a in enumerate(new)
+    }
+    assert all(bool(marked) == (old != new) for marked, _, old, new in told)
+
+
+def test_long_labels_are_cut_and_left_out_where_there_is_no_room():
+    names = [f"state number {k:04d} with a long name" for k in range(100)]
+    rows = [(s, "go", 1.0, t) for s, t in pairwise(names)]
+    drawn = picture(gim.from_log(rows))
+    assert "state number 0000 with …</text>" in drawn
+    assert drawn.count("<text") == 1 + -(-80 // 3)  # lines of 13 pixels in rows of 6
 
 
 def test_rules_in_words_where_variables_allow():

@@ -13,18 +13,21 @@ import numpy as np
 
 from gim.inference.analogies import analogies, words_of
 from gim.inference.base import Frame
+from gim.inference.certificate import certifiable
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
 
 ROWS = 50  # states of a table
 CELLS = 80  # states or actions of a picture
+LINE, LETTER, LONGEST = 13, 6, 24  # pixels of a line and a letter; letters of a label
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
-.soft { color: #666; } svg { max-width: 100%; height: auto; }
+.lead { font-size: 1.15rem; } .soft { color: #666; } svg { max-width: 100%; height: auto; }
+tr.new td { font-weight: 600; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; }
   .soft { color: #aaa; } }
 """
@@ -35,20 +38,40 @@ def page(learned: Learned, title: str) -> str:
     log = learned.log
     parts = [
         f"<h1>{escape(title)}</h1>",
+        f"<p class=lead>{escape(_opening(learned))}</p>",
         *_worth(learned),
         "<h2>What the log covers</h2>",
         _facts(log.describe()),
         picture(log),
         "<h2>What was inferred</h2>",
         *_inferred(learned),
-        "<h2>Where the new policy differs</h2>",
-        *_differences(learned),
+        "<h2>What the new policy does</h2>",
+        *_policy(learned),
         "<h2>Where it is unsure</h2>",
         *_unsure(learned),
     ]
     head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
     body = "\n".join(parts)
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+
+
+def _opening(learned: Learned) -> str:
+    """What a reader in a hurry should know."""
+    log, (gain, lower, upper) = learned.log, learned.against()
+    value, low, high = learned.value
+    better = f"{_number(abs(gain))} {'more' if gain >= 0 else 'less'} than what was done so far"
+    better += f" ({_number(lower)} to {_number(upper)})"
+    if lower <= 0 < upper:
+        better += ", so the log cannot rule out that it is no better"
+    tried = "It plays only what the log has tried."
+    if learned.unseen:
+        pairs = "1 pair" if learned.unseen == 1 else f"{learned.unseen:,} pairs"
+        tried = f"It plays {pairs} of a state and an action that nobody has tried yet."
+    return (
+        f"From {len(log):,} transitions in {log.S:,} states with {log.A:,} actions: the new policy "
+        f"is expected to return {_number(value)} ({_number(low)} to {_number(high)}), {better}. "
+        f"{tried}"
+    )
 
 
 def _worth(learned: Learned) -> Iterable[str]:
@@ -75,6 +98,8 @@ def _worth(learned: Learned) -> Iterable[str]:
             "returned is for these."
         )
     yield f'<p class="soft">{escape(text)}</p>'
+    if certifiable(learned):
+        yield f"<p>{escape(_sentence(learned.certificate.sentences[0]))}</p>"
 
 
 def _inferred(learned: Learned) -> Iterable[str]:
@@ -93,7 +118,7 @@ def _inferred(learned: Learned) -> Iterable[str]:
         yield "<p>There are no words for it: states and actions are alike in what they do.</p>"
 
 
-def _differences(learned: Learned) -> Iterable[str]:
+def _policy(learned: Learned) -> Iterable[str]:
     """States by how often the new policy comes by, with both actions at the first step."""
     log, often = learned.log, learned.visits()
     array = np.asarray(learned.policy)
@@ -101,11 +126,15 @@ def _differences(learned: Learned) -> Iterable[str]:
     first = array[0] if array.ndim == (3 if drawn else 2) else array
     new = first.argmax(axis=1) if drawn else first
     old = learned.behind.case.baseline.argmax(axis=1)
-    known = learned.behind.supported.any(axis=1) & ~log.terminal
-    differ = np.flatnonzero(known & (new != old))
+    known = np.flatnonzero(learned.behind.supported.any(axis=1) & ~log.terminal)
+    shown = known[np.argsort(-often[known], kind="stable")][:ROWS]
+    differ = int((new[known] != old[known]).sum())
+    what = "the likeliest action" if drawn else "the action"
     yield (
-        f"<p>In {differ.size} of {int(known.sum())} states, at the first step: those where the new "
-        f"policy is most often{', the first ' + str(ROWS) if differ.size > ROWS else ''}.</p>"
+        f"<p>At the first step {what} differs from what was done most so far in {differ} of "
+        f"{known.size} states, in bold; policy.csv has all states and steps. Below are "
+        f"{'all' if shown.size == known.size else f'the {ROWS}'} states, those first where the new "
+        "policy is most often.</p>"
     )
     rows = [
         (
@@ -115,10 +144,10 @@ def _differences(learned: Learned) -> Iterable[str]:
             f"{log.counts.n[s, new[s]]:,}",
             _number(often[s]),
         )
-        for s in differ[np.argsort(-often[differ], kind="stable")][:ROWS]
+        for s in shown
     ]
-    if rows:
-        yield _table(("state", "so far", "new", "visits of new", "times there"), rows)
+    heads = ("state", "so far", "new", "visits of new", "times there")
+    yield _table(heads, rows, marked=(new != old)[shown])
 
 
 def _unsure(learned: Learned) -> Iterable[str]:
@@ -146,7 +175,22 @@ def picture(log: Log) -> str:
                 f'fill="#0072B2" fill-opacity="{0.04 + 0.96 * shade[s, a]:.2f}">'
                 f"<title>{escape(tip)}</title></rect>"
             )
-    size = f'width="{A * wide}" height="{S * high}" viewBox="0 0 {A * wide} {S * high}"'
+    rows = [_brief(log.states[s]) for s in range(S)]
+    columns = [_brief(log.actions[a]) for a in range(A)]
+    for s in range(0, S, -(-LINE // high)):  # as many as there is room for
+        at = f'x="-6" y="{s * high + high / 2:g}"'
+        cells.append(
+            f'<text {at} text-anchor="end" dominant-baseline="central">{escape(rows[s])}</text>'
+        )
+    for a in range(0, A, -(-LINE // wide)):
+        x, y = a * wide + wide / 2, S * high + 8
+        turn = f'transform="rotate(-45 {x:g} {y})"'
+        cells.append(
+            f'<text x="{x:g}" y="{y}" text-anchor="end" {turn}>{escape(columns[a])}</text>'
+        )
+    left, below = (LETTER * max(map(len, names)) + 12 for names in (rows, columns))
+    width, height = left + A * wide + 8, S * high + below + 8
+    size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
     cut = "" if (S, A) == (log.S, log.A) else f", the first {S} states and {A} actions"
     text = f"Visits of pairs{cut}: states from top to bottom, actions from left to right."
     return (
@@ -155,15 +199,26 @@ def picture(log: Log) -> str:
     )
 
 
+def _brief(name: Any) -> str:
+    """A label, cut if it is long."""
+    text = str(name)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+
+
 def _facts(text: str) -> str:
     rows = [(line[:12].strip(), line[13:]) for line in text.splitlines()]
     return _table((), rows)
 
 
-def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+def _table(heads: Sequence[str], rows: Sequence[Sequence[Any]], marked: Any = None) -> str:
+    """A table; rows that are marked are bold."""
     head = "".join(f"<th>{escape(each)}</th>" for each in heads)
     lines = ["".join(f"<td>{escape(str(cell))}</td>" for cell in row) for row in rows]
-    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    bold = [False] * len(lines) if marked is None else marked
+    body = "".join(
+        f"<tr class=new>{line}</tr>" if new else f"<tr>{line}</tr>"
+        for line, new in zip(lines, bold, strict=True)
+    )
     return f"<table>{f'<tr>{head}</tr>' if heads else ''}{body}</table>"
 
 
