@@ -43,9 +43,13 @@ def explorer(walk: str, visits: int, budget: int) -> TwoPhase:
 
 
 class Budgets(AnalogyStudy):
-    """Walks at equal budgets: which visits make the better model."""
+    """Walks at equal budgets: which visits make the better model.
 
-    names = ("active",)
+    It is run by its own name: it asks about walks, not about the learner, and takes 40 minutes of
+    processor time.
+    """
+
+    names, groups = ("active",), ()
     place = 105
     title = "Study: walks at equal budgets"
     statement = (
