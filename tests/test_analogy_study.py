@@ -21,10 +21,9 @@ from gim.experiments.analogy.gains import (
     share_table,
     shares,
 )
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, CHOOSING, PLAIN, POOLED, SWEEP
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, BONUSES, PLAIN, POOLED, SWEEP
 from gim.experiments.analogy.verdicts import (
     Line,
-    best_plain,
     counted,
     judged,
     line_of,
@@ -128,12 +127,6 @@ def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
                     (t.task, t.episodes) for t in same
                 ]
                 assert not {t.seed for t in cell.trials} & {t.seed for t in same}
-            elif cell.setting == CHOOSING:
-                own = list(settings.seeds(scale, settings.CHOICE))
-                assert [t.seed for t in cell.trials] == own
-                assert not {t.task for t in cell.trials if "seed" in t.task} & {
-                    t.task for t in same
-                }
             else:
                 assert [(t.task, t.episodes, t.seed) for t in cell.trials] == [
                     (t.task, t.episodes, t.seed) for t in same
@@ -273,7 +266,7 @@ def test_figures_show_every_task_and_every_line(found):
 
 def test_a_task_whose_plain_learners_are_not_swept_has_no_best_of_them():
     scale = SCALES["quick"]
-    assert not pick(settings.sweep(classics.PLACES, scale), panel="Taxi")
+    assert not pick(settings.best_plain(classics.PLACES, scale), panel="Taxi")
     made = made_up_results(chosen(["classics"]), scale)
     table = judged(made, classics.PLACES)[0]
     rows = {row[0]: row[-3:] for row in table.rows}
@@ -310,29 +303,40 @@ def test_verdicts_are_counted():
     assert counted(told) == "2 of 4 lines kept, 1 missed, 1 open"
 
 
-def test_the_best_plain_learner_is_chosen_on_its_own_seeds():
-    """The bonus that is best where it is compared is not the one that was best to choose."""
-    choice = {*settings.seeds(SMOKE, settings.CHOICE)}
+def test_the_best_plain_learner_is_chosen_on_seeds_of_its_own():
+    """The bonus that is best where learners are compared is not asked."""
+    study, choice = chosen(["best_plain"])[0], {*settings.seeds(SMOKE, settings.CHOICE)}
+    trials = [trial for cell in study.cells(SMOKE) for trial in cell.trials]
+    assert {trial.seed for trial in trials} == choice
+    assert not choice & {*settings.seeds(SMOKE)}
 
     def lucky(trial):
-        best = "0.03" if trial.seed in choice else "0.1"
-        return {"score": 0.9 if agent_of(trial) == best else 0.5}
+        return {"score": 0.9 if agent_of(trial) == "0.03" else 0.5}
 
-    made = made_up_results(chosen(["unrelated"]), SMOKE, lucky)
-    swept = settings.sweep(unrelated.PLACES, SMOKE)
-    best = best_plain(made, swept, "full rank")
-    assert (best.agent, best.setting) == ("0.03", settings.COMPARED)
-    assert shares(made, best, [50]) == pytest.approx(np.full((2, 1), 0.5))
+    (table,) = study.analyse(made_up_results([study], SMOKE, lucky)).tables
+    best = {row[0]: row[-2:] for row in table.rows}
+    assert best["full rank"] == ["0.03", unrelated.PLACES[1].best]
+    assert {told[0] for told in best.values()} == {"0.03"}
+
+
+def test_the_study_plays_the_best_plain_learner_of_each_task():
+    for place in PLACES:
+        cells = pick(settings.best_plain([place], SCALES["paper"]), panel=place.title)
+        assert [cell.agent for cell in cells] == ([place.best] if place.best else [])
+        assert place.best in ("", *BONUSES)
+        assert bool(place.best) == (place.title != "Taxi")
 
 
 def test_the_table_of_bounds_by_hand(found):
-    """Over the twin +.1 and +.3; of the sweep .01 is best, by +.02 and +.03."""
+    """Over the twin +.1 and +.3; over the others by what `scores` has of them."""
     (table,) = judged(found, unrelated.PLACES)
+    best = unrelated.PLACES[1].best
+    against = {"0.003": "+0.050 (0.000) kept", "0.01": "+0.025 (0.005) kept"}[best]
     row = dict(zip(table.columns, table.rows[1], strict=True))
     assert row["task"] == "full rank"
     assert row["twin, first 100"] == "-"  # 50 episodes
     assert row["twin, all"] == "+0.200 (0.100) open"
-    assert (row["best plain"], row["best plain, all"]) == ("0.01", "+0.025 (0.005) kept")
+    assert (row["best plain"], row["best plain, all"]) == (best, against)
     assert row["bound"] == "-0.005"
     assert "2 of 4 lines kept, 0 missed, 2 open" in table.note
 

@@ -26,20 +26,24 @@ from gim.experiments.trial import Trial
 
 MIDDLE = longer_only(SMALL) | {"paper": 2_000, "full": 20_000}
 LONG = {"quick": 300, "paper": 1_000, "full": 10_000}  # many steps in an episode
-EXCEPTIONS = (0.1, 0.3, 0.03)  # chance that a special action leads to the treasure
+# The chance that a special action leads to the treasure: the bonus of the best plain learner there.
+EXCEPTIONS = {0.1: "0.01", 0.3: "0.003", 0.03: "0.01"}
 PLACES = (
-    *(Place(f"exceptions, p={p:g}", f"exceptions:p={p:g}", longer_only(LARGE)) for p in EXCEPTIONS),
+    *(
+        Place(f"exceptions, p={p:g}", f"exceptions:p={p:g}", longer_only(LARGE), best=best)
+        for p, best in EXCEPTIONS.items()
+    ),
     Place("noisy arms", "noisy_arms", SMALL),
-    Place("gate", "gate", MIDDLE),
-    Place("linear", "linear", MIDDLE),
-    Place("linear, rewards -1 to 0", "linear:low=-1,high=0", MIDDLE),
-    Place("linear, rewards 0 to 10,000", "linear:high=10000", MIDDLE),
-    Place("prototypes", "prototypes", MIDDLE),
-    Place("clusters", "clusters", longer_only(LARGE), bound=0.08),
-    Place("duplicates", "duplicates", MIDDLE),
-    Place("Garnet", "garnet", MIDDLE),
-    Place("inventory", "inventory", LONG),
-    Place("queues", "queues", LONG | {"paper": 300, "full": 1_000}),
+    Place("gate", "gate", MIDDLE, best="0.003"),
+    Place("linear", "linear", MIDDLE, best="0.003"),
+    Place("linear, rewards -1 to 0", "linear:low=-1,high=0", MIDDLE, best="0.003"),
+    Place("linear, rewards 0 to 10,000", "linear:high=10000", MIDDLE, best="0.003"),
+    Place("prototypes", "prototypes", MIDDLE, best="0.01"),
+    Place("clusters", "clusters", longer_only(LARGE), bound=0.08, best="0.003"),
+    Place("duplicates", "duplicates", MIDDLE, best="0.003"),
+    Place("Garnet", "garnet", MIDDLE, best="0.003"),
+    Place("inventory", "inventory", LONG, best="0.003"),
+    Place("queues", "queues", LONG | {"paper": 300, "full": 1_000}, best="0.003"),
 )
 OTHER = 500  # added to a seed: a second twin, in the same instance, from another seed
 ANOTHER = "another twin"
@@ -58,9 +62,9 @@ class Hostile(AnalogyStudy):
     )
 
     def cells(self, scale: Scale) -> list[Cell]:
-        """The Analogist, its twin and a sweep of plain learners; a second twin for exceptions."""
+        """The Analogist, its twin and the best plain learner; a second twin for exceptions."""
         found = settings.cells(PLACES, scale, RIVALS)
-        return [*found, *settings.sweep(PLACES, scale), *second_twins(scale)]
+        return [*found, *settings.best_plain(PLACES, scale), *second_twins(scale)]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Bounds, worst runs, curves and their totals."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import gymnasium
 
@@ -26,7 +27,7 @@ AGENTS = {
     POOLED: "analogist:infer=analogy(candidates=marginal)",
 }
 RIVALS = (ANALOGIST, PLAIN)  # where a pooled marginal, as slow as the Analogist, would tell nothing
-CHOOSING, COMPARED = "to choose", "to compare"  # settings of cells that hold the sweep
+BEST = "best plain learner"
 
 NEVER_WORSE = -0.005  # than the best plain learner, in the share of the optimum over all episodes
 SMALL = {"smoke": 50, "quick": 1_000, "paper": 5_000, "full": 100_000}
@@ -40,7 +41,7 @@ class AnalogyStudy(Experiment, abstract=True):
     Does it pay, does it harm, may it be trusted, and how to walk for it.
     """
 
-    groups = ("analogy",)
+    groups: ClassVar[tuple[str, ...]] = ("analogy",)
 
 
 def longer_only(episodes: Mapping[str, int]) -> dict[str, int]:
@@ -59,7 +60,7 @@ class Place:
     x: float = 0.0  # where that figure has it
     bound: float = NEVER_WORSE  # what is asked for over the best plain learner
     share: float | None = None  # of the optimum that is asked for over all episodes
-    swept: bool = True  # whether the best plain learner is looked for
+    best: str = "none"  # UCBVI's bonus that suits it best (`best_plain`); "" where none was tried
 
 
 def cells(
@@ -83,15 +84,14 @@ def cells(
     ]
 
 
-def sweep(places: Sequence[Place], scale: Scale) -> list[Cell]:
-    """Plain learners with every bonus in every place, on seeds to choose and seeds to compare."""
-    blocks = ((CHOOSING, CHOICE), (COMPARED, MEASURE))
+def best_plain(places: Sequence[Place], scale: Scale) -> list[Cell]:
+    """The best plain learner of every place, chosen on other seeds (see `best_plain`)."""
     return [
-        Cell.of(setting, place.title, bonus, place.task, spec, episodes, seeds(scale, first))
+        Cell.of(
+            BEST, place.title, place.best, place.task, SWEEP[place.best], episodes, seeds(scale)
+        )
         for place in places
-        if place.swept and (episodes := place.episodes.get(scale.name))
-        for setting, first in blocks
-        for bonus, spec in SWEEP.items()
+        if place.best and (episodes := place.episodes.get(scale.name))
     ]
 
 

@@ -1,8 +1,9 @@
 """Whether bounds are kept: against the plain twin at every mark, and the best plain learner.
 
-The best plain learner is UCBVI with the best of five bonuses, chosen for each task on seeds of its
-own. A bound on a mean paired difference is kept if mean plus two standard errors reach it; where
-the standard error is above .01 it is left open, and more runs are wanted.
+The best plain learner is UCBVI with the best of five bonuses, chosen for each task on seeds of
+their own (`gim.experiments.analogy.best_plain`). A bound on a mean paired difference is kept if
+mean plus two standard errors reach it; where the standard error is above .01 it is left open, and
+more runs are wanted.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import numpy as np
 
 from gim.experiments.analogy import settings
 from gim.experiments.analogy.gains import MARKS, NOTHING, shares
-from gim.experiments.analogy.settings import ANALOGIST, CHOOSING, COMPARED, PLAIN, Place
+from gim.experiments.analogy.settings import ANALOGIST, PLAIN, Place
 from gim.experiments.artefact import Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
 
@@ -60,9 +61,9 @@ def line_of(values: Floats, bound: float) -> Line:
 def judged(results: ResultsByCell, places: Sequence[Place]) -> list[Table]:
     """The tables of bounds of some places."""
     found = settings.cells(places, results.scale, settings.RIVALS)
-    swept = settings.sweep(places, results.scale)
+    best = settings.best_plain(places, results.scale)
     of_shares = share_bounds(results, found, places)
-    return [verdict_table(results, found, swept, places), *([of_shares] if of_shares else [])]
+    return [verdict_table(results, found, best, places), *([of_shares] if of_shares else [])]
 
 
 def marks_of(cell: Cell) -> list[int]:
@@ -70,21 +71,8 @@ def marks_of(cell: Cell) -> list[int]:
     return [*(n for n in MARKS if n < episodes_of(cell)), episodes_of(cell)]
 
 
-def best_plain(results: ResultsByCell, swept: Sequence[Cell], panel: str) -> Cell | None:
-    """The plain learner that does best over all episodes of the seeds to choose by."""
-    means = {}
-    for cell in pick(swept, setting=CHOOSING, panel=panel):
-        found = shares(results, cell, [episodes_of(cell)])
-        if np.isfinite(found).all():
-            means[cell.agent] = float(found.mean())
-    if not means:
-        return None
-    best = max(means, key=means.__getitem__)
-    return pick(swept, setting=COMPARED, panel=panel, agent=best)[0]
-
-
 def verdict_table(
-    results: ResultsByCell, cells: Sequence[Cell], swept: Sequence[Cell], places: Sequence[Place]
+    results: ResultsByCell, cells: Sequence[Cell], plain: Sequence[Cell], places: Sequence[Place]
 ) -> Table:
     """A row per task: differences to the plain twin at every mark, and to the best plain."""
     rows, told = [], []
@@ -95,13 +83,13 @@ def verdict_table(
         lines = [line_of(gap, NO_HARM) for gap in gaps.T]
         early = [str(line) for line in lines[:-1]]
         early += [NOTHING] * (len(MARKS) - len(early))
-        best = best_plain(results, swept, place.title)
-        if best is None:
+        best = pick(plain, panel=place.title)
+        if not best:
             rows.append([place.title, f"{marks[-1]:,}", *early, str(lines[-1]), *3 * [NOTHING]])
         else:
-            gap = (shares(results, mine, marks[-1:]) - shares(results, best, marks[-1:]))[:, 0]
+            gap = (shares(results, mine, marks[-1:]) - shares(results, best[0], marks[-1:]))[:, 0]
             lines.append(line_of(gap, place.bound))
-            against = [best.agent, str(lines[-1]), f"{place.bound:+g}"]
+            against = [best[0].agent, str(lines[-1]), f"{place.bound:+g}"]
             rows.append([place.title, f"{marks[-1]:,}", *early, str(lines[-2]), *against])
         told += [line.verdict for line in lines]
     heads = ["task", "episodes", *(f"twin, first {n:,}" for n in MARKS), "twin, all"]
