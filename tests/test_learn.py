@@ -315,7 +315,7 @@ def test_what_is_wrong_is_one_line_and_status_2(text, more, message, tmp_path, c
 
 
 def test_a_predicted_reward_that_may_fail_counts_with_its_doubt():
-    """By hand: it pays 3, or with a chance of 1/4 the least, 1; one visit's worth, not seven's."""
+    """By hand: it pays 3, or with a chance of 1/4 the least that was ever paid, 1."""
     counts = new_counts(1, 2)
     counts.n[:] = [[4, 0]]
     prior = no_prior(1, 2)._replace(
@@ -325,22 +325,27 @@ def test_a_predicted_reward_that_may_fail_counts_with_its_doubt():
     n = np.array([[4.0, 7.0]])
     seen = Evidence(None, n, np.array([[8.0, 21.0]]), np.array([[24.0, 63.0]]), n)
     task = Task(1, 2, 5, np.ones((1, 2), bool), (1.0, 5.0))
-    r, spread = case.rewards_learned(belief, seen, n, task)
+    r, spread = case.rewards_learned(belief, seen, task)
     assert r.tolist() == [[2.0, 3.0 - 0.25 * 2.0]]
-    assert spread.tolist() == [[2.0, 7 * 0.25 * 0.75 * 2.0**2]]
+    assert spread.tolist() == [[2.0, 0.0]]
 
 
 def test_what_nobody_tried_is_not_played_for_a_reward_that_is_a_guess():
     """Rewards in the mean: what an empty shop sells is extrapolated from full ones, in vain."""
     mdp = INVENTORY.with_(horizon=20)
     rng, rows, s = np.random.default_rng(0), [], 0
+    P = mdp.to_dense().transitions
     for _ in range(3000):
         a = int(rng.integers(mdp.A))
-        t = int(rng.choice(mdp.S, p=mdp.to_dense().transitions[s, a]))
+        t = int(rng.choice(mdp.S, p=P[s, a]))
         rows.append((s, a, round(float(mdp.rewards[s, a]), 3), t))
         s = t
     learned = gim.learn(gim.from_log(rows), horizon=20)
-    true = learned.compare(mdp)
+    true, doubt = learned.compare(mdp), learned.belief.prior.r_doubt
+    assert doubt.max() > case.DOUBTED
+    assert (
+        learned.behind.supported <= ((learned.log.counts.n > 0) | (doubt <= case.DOUBTED))
+    ).all()
     assert true["return"] > true["baseline"] + 50
     assert learned.value.lower <= true["return"] <= learned.value.upper
 

@@ -25,6 +25,7 @@ from gim.params import brief
 from gim.tables import own_numbers
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
+DOUBTED = 0.1  # chance that its predicted reward fails, above which it is not played either
 MOST_INFERRED = 1 << 29  # states times pairs seen; a quarter of that is predicted at a time
 UNCONVINCED = (
     "nothing is inferred: pairs that are held out are hardly likelier as predicted than by how "
@@ -86,13 +87,16 @@ def inferred(
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)
-    supported = ((log.counts.n > 0) | (n >= TRIED)) & task.available
+    likely = n >= TRIED
+    if belief.prior.speaks and isinstance(rewards, str):
+        likely &= belief.prior.r_doubt <= DOUBTED
+    supported = ((log.counts.n > 0) | likely) & task.available
     n = np.where(supported, n, 0.0)
     lost = ~supported.any(axis=1, keepdims=True)
     if isinstance(rewards, str):
         if rewards != "learn":
             raise ValueError(f'rewards = {rewards!r}: give "learn", a table or a function')
-        r, spread = rewards_learned(belief, seen, n, task)
+        r, spread = rewards_learned(belief, seen, task)
         unpaid = seen.n_r == 0
     else:
         r, spread, unpaid = rewards_of(rewards, log, P), np.zeros(n.shape), ~supported
@@ -118,23 +122,19 @@ def inferred(
     return Inferred(belief, task, case, model, sparse.csr_array(N), supported, notes)
 
 
-def rewards_learned(belief: Belief, seen: Evidence, n: Floats, task: Task) -> tuple[Floats, Floats]:
-    """r(s,a) and the variance of a single reward [S, A], as if `n` visits had shown it.
+def rewards_learned(belief: Belief, seen: Evidence, task: Task) -> tuple[Floats, Floats]:
+    """r(s,a) and the variance of a single reward, [S, A].
 
     Of a pair that nobody tried, the predicted reward fails with a known chance: it may then pay the
-    least that was ever paid, and whoever is to be safe must reckon with that. A prediction that is
-    worth fewer visits than that of the next state has the more variance.
+    least that was ever paid.
     """
     n_r = np.where(seen.n_r > 0, seen.n_r, 1.0)
     r = seen.R / n_r
     spread = np.maximum(seen.R2 / n_r - r**2, 0.0)
-    prior, never = belief.prior, belief.counts.n == 0
-    if prior.speaks and task.reward_range is not None:
-        n_r = np.where(never & (prior.r_n0 > 0), np.minimum(n_r, prior.r_n0), n_r)
-        doubt, below = np.where(never, prior.r_doubt, 0.0), r - task.reward_range[0]
-        spread = (1.0 - doubt) * spread + doubt * (1.0 - doubt) * below**2
-        r = r - doubt * below
-    return r, spread * np.maximum(n / n_r, 1.0)
+    if belief.prior.speaks and task.reward_range is not None:
+        doubt = np.where(belief.counts.n == 0, belief.prior.r_doubt, 0.0)
+        r = r - doubt * (r - task.reward_range[0])
+    return r, spread
 
 
 def paying(prior: Prior, r: Floats) -> Prior:
