@@ -24,12 +24,7 @@ PLACES = (
     Place("GridWorld", "gridworld", PAPERS, share=0.990, best="0.03"),
     Place("CasinoLand", "casinoland", longer_only(PAPERS), share=0.996),
     Place("RiverSwim", "riverswim", PAPERS, share=0.998, best="0.01"),
-    Place(
-        "GridWorld 8x8",
-        "gridworld:height=8,width=8,cost=0,horizon=20",
-        longer_only(SMALL),
-        best="0.003",
-    ),
+    Place("GridWorld 8x8", "gridworld:height=8,width=8,cost=0,horizon=20", longer_only(SMALL)),
     Place("RiverSwim 15", "riverswim:length=15,horizon=100", longer_only(SMALL), best="0.003"),
     Place("FrozenLake", newest("FrozenLake"), SMALL, best="0.003"),
     Place("Taxi", newest("Taxi"), HUGE, best=""),

@@ -33,8 +33,8 @@ BEST = {  # bonus of the best plain learner
     ("shared state", 12): "0.01",
     ("shared action", 2): "0.003",
     ("shared action", 12): "0.003",
-    ("none shared", 2): "0.01",
-    ("none shared", 5): "0.01",
+    ("none shared", 2): "0.003",
+    ("none shared", 5): "0.003",
 }
 
 

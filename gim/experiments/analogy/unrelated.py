@@ -11,8 +11,8 @@ from gim.experiments.cells import Cell, ResultsByCell
 from gim.experiments.scale import Scale
 
 PLACES = (
-    Place("Synthetic, rewards of states", "synthetic:rewards=state", SMALL, best="0.003"),
-    Place("full rank", "mixtures:S=20,A=10,rank=10,rewards=state", SMALL, best="0.003"),
+    Place("Synthetic, rewards of states", "synthetic:rewards=state", SMALL, best="0.01"),
+    Place("full rank", "mixtures:S=20,A=10,rank=10,rewards=state", SMALL, best="0.03"),
 )
 
 
