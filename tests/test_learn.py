@@ -146,6 +146,18 @@ def test_what_does_not_convince_is_not_inferred_and_that_is_said(monkeypatch):
     assert "12 states are too many for that.</p>" in page(large, "log")
 
 
+def test_the_page_opens_with_what_to_expect():
+    rows = [(0, 0, 1.0, 0)] * 30
+    assert "for it does what was done so far. It plays only" in page(
+        gim.learn(gim.from_log(rows), horizon=5), "log"
+    )
+    rows += [(0, 1, 0.0, 0)] * 30
+    learned = gim.learn(gim.from_log(rows), horizon=5)
+    assert "is expected to return 5 (5 to 5), 2.5 more than what was done so far" in page(
+        learned, "log"
+    )
+
+
 def test_a_pair_nobody_tried_needs_a_prediction_worth_a_visit():
     rows = [(0, 0, 1.0, 1)] * 2 + [(1, 0, 2.0, 2)] * 60 + [(2, 1, 0.0, 3)] + [(3, 0, 0.0, 0)] * 9
     log = gim.from_log(rows)

@@ -63,6 +63,8 @@ def _opening(learned: Learned) -> str:
     better += f" ({_number(lower)} to {_number(upper)})"
     if lower <= 0 < upper:
         better += ", so the log cannot rule out that it is no better"
+    if lower == upper == 0:
+        better = "for it does what was done so far"
     tried = "It plays only what the log has tried."
     if learned.unseen:
         pairs = "1 pair" if learned.unseen == 1 else f"{learned.unseen:,} pairs"
