@@ -9,8 +9,8 @@ Ways in:
 - ``entry(f)``: a function that Python calls; ``seldom(f)`` one that seldom has much to do, and is
   compiled when it has.
 - ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
-  are these functions: one compiled, cached loop per kind of agent. A loop that Python resumes takes
-  what it works on as a `gim.frames.Frame`.
+  are these functions: one compiled, cached loop for all agents that act and learn alike. A loop
+  that Python resumes takes what it works on as a `gim.frames.Frame`.
 
 Machine code is cached on disk. Numba's cache watches one file only, and functions that arrive as
 arguments never hit it. So callees are bound by global name, and the name under which a function is

@@ -138,6 +138,11 @@ def _bound(template: Callable[..., Any], label: str, **functions: Any) -> Callab
     return bind(template, label, **functions)
 
 
+def _written_in(kind: type[Agent]) -> type:
+    """The class that brings `act` or `learn`: all agents that inherit both share one loop."""
+    return next(each for each in kind.__mro__ if vars(each).keys() & {"act", "learn"})
+
+
 _checked = cache(checked)
 
 
@@ -151,7 +156,7 @@ class Driver:
     def __init__(
         self, template: Callable[..., Any], agent: Agent, kind: str = "", **functions: Any
     ) -> None:
-        label = type(agent).__name__ + kind
+        label = _written_in(type(agent)).__name__ + kind
         self.play = _bound(template, label, act=agent.act, learn=agent.learn, **functions)
 
     @property

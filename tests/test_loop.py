@@ -13,6 +13,7 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Te
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit, TransformReward
 
 import gim
+from gim.agent import agents
 from gim.jit import bind, hot
 from gim.loop import Compiled, streams
 from gim.run import prepare
@@ -43,6 +44,19 @@ def test_alias_tables_hold_the_exact_probabilities(world):
             chance[tables.state[2 * cell]] += tables.cut[cell] / (high - low)
             chance[tables.state[2 * cell + 1]] += (1 - tables.cut[cell]) / (high - low)
         assert np.allclose(chance, expected, atol=1e-12)
+
+
+def test_agents_that_act_and_learn_alike_share_one_loop():
+    mdp = gim.make("riverswim")
+
+    def loop(spec):
+        return Compiled(agents.make(spec), mdp, streams(1)).play
+
+    assert loop("ucbvi") is loop("psrl")
+    assert loop("gim") is loop("two_phase")
+    assert loop("gim") is not loop("gim:exploration=curious")
+    assert loop("analogist") is not loop("ucbvi")  # another act
+    assert loop("orlc") is not loop("ucbvi")  # another learn
 
 
 def test_optimal_and_random_earn_what_theory_says():
