@@ -1,0 +1,91 @@
+"""Whether the bounds of certificates hold as often as they say, and narrower ones do not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from gim.worlds import world_of
+from tests.certificates import KINDS, certificate_of
+
+TASKS = {
+    "shared": "shared_factors:S=24,A=16,J=2",
+    "by action": "shared_factors:S=24,A=16,J=3,shared=action",
+    "full rank": "mixtures:S=20,A=10,rank=10,rewards=state",
+    "linear": "linear:S=20,A=12",
+}
+
+
+@pytest.fixture(scope="module")
+def certified_worlds():
+    """Certificates of both kinds in six worlds of each task, with few and with more visits."""
+    made = {}
+    for name, task in TASKS.items():
+        for kind in KINDS:
+            made[name, kind] = []
+            for seed in range(6):
+                mdp = world_of(f"{task},seed={100 + seed}")
+                visits = (2, 4, 12)[seed % 3]
+                made[name, kind].append((certificate_of(mdp, visits, 0.9, kind, seed), mdp))
+    return made
+
+
+def mean_coverage(pairs, scale=1.0):
+    found = []
+    for certificate, mdp in pairs:
+        small = replace(certificate, value=scale * certificate.value, l1=scale * certificate.l1)
+        found.append(small.against(mdp))
+    names = ("value", "l1", "unmet_value", "unmet_l1")
+    return {name: np.nanmean([getattr(each, name) for each in found]) for name in names}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("name", TASKS)
+def test_bounds_hold_for_the_stated_share(certified_worlds, name, kind):
+    pairs = certified_worlds[name, kind]
+    found = mean_coverage(pairs)
+    assert found["value"] >= 0.86
+    assert found["l1"] >= 0.86
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_returns_lie_where_they_are_said_to(certified_worlds, kind):
+    kept = []
+    for name in TASKS:
+        for certificate, mdp in certified_worlds[name, kind]:
+            true = certificate.against(mdp)
+            assert certificate.earns[0] == certificate.lower
+            assert certificate.earns[1] <= certificate.upper
+            kept.append(
+                [
+                    certificate.earns[0] <= true.returns <= certificate.earns[1],
+                    mdp.optimal_return() <= certificate.upper,
+                    true.loss <= certificate.loss + 1e-9,
+                ]
+            )
+    assert np.mean(kept, axis=0).min() >= (0.9 if kind == "credible" else 1)
+
+
+def test_bounds_over_pairs_never_met_hold_as_well(certified_worlds):
+    for kind in KINDS:
+        found = mean_coverage(certified_worlds["shared", kind])
+        assert found["unmet_value"] >= 0.85
+        assert found["unmet_l1"] >= 0.85
+
+
+@pytest.mark.parametrize("name", TASKS)
+def test_credible_bounds_that_are_too_narrow_do_not_hold(certified_worlds, name):
+    found = mean_coverage(certified_worlds[name, "credible"], 1 / 3)
+    assert found["value"] < 0.8
+    assert found["l1"] < 0.6
+
+
+def test_the_credible_kind_is_the_tighter_one(certified_worlds):
+    both = zip(*(certified_worlds["shared", kind] for kind in KINDS), strict=True)
+    tightness = []
+    for (credible, mdp), (guaranteed, _) in both:
+        tightness.append([each.against(mdp).tightness for each in (credible, guaranteed)])
+        assert credible.loss < 0.5 * guaranteed.loss
+    assert np.mean(tightness, axis=0)[0] < 6.5 < 8 < np.mean(tightness, axis=0)[1]
