@@ -25,7 +25,7 @@ wheels: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --wheel-dir dist/wheels ".[plot,log,lab,ray]"
 
 test: lint types
-	$(BIN)/python -m pytest -n 2 --doctest-modules tests gim
+	$(BIN)/python -m pytest -n 2 --dist loadgroup --doctest-modules tests gim
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .

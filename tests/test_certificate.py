@@ -190,6 +190,25 @@ def test_a_run_is_certified_and_not_disturbed(kind):
     assert "80 %" in str(one)
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_share_of_the_pairs_and_another_of_returns(kind):
+    """One certificate says what two say, each of its own share."""
+    run = gim.run(AGENT, "shared_factors:S=12,A=8,seed=3", 60, seed=1)
+    pairs, returns = gim.certify(run, 0.8, kind), gim.certify(run, 0.95, kind)
+    both = gim.certify(run, 0.95, kind, of_pairs=0.8)
+    assert (both.value == pairs.value).all()
+    assert (both.l1 == pairs.l1).all()
+    assert (both.value > 0).any()
+    assert (both.value <= returns.value).all()
+    assert both.earns == returns.earns
+    assert both.loss == returns.loss
+    assert (both.share, both.of_pairs) == (0.95, 0.8)
+    assert f"{kind}: with probability 95 %" in str(both) or kind == "guaranteed"
+    assert "a nominal coverage of 80 %" in str(both)
+    with pytest.raises(ValueError, match="of_pairs = 1: give a share between 0 and 1"):
+        gim.certify(run, 0.95, kind, of_pairs=1)
+
+
 def test_a_saved_run_is_certified_alike(tmp_path):
     run = gim.run(AGENT, "shared_factors:S=12,A=10", episodes=200)
     run.save(tmp_path / "run.npz")

@@ -10,6 +10,9 @@ import pytest
 from gim.worlds import world_of
 from tests.certificates import KINDS, certificate_of
 
+# What all tests of this file share takes long to make: one process makes it, and runs them all.
+pytestmark = pytest.mark.xdist_group("coverage")
+
 TASKS = {
     "shared": "shared_factors:S=24,A=16,J=2",
     "by action": "shared_factors:S=24,A=16,J=3,shared=action",

@@ -33,23 +33,23 @@ def columns(run: Run) -> dict[str, float]:
 def bounds_of(run: Run, kind: str) -> dict[str, float]:
     """What a kind of certificate says of a run, beside the truth."""
     assert run.mdp is not None
-    pairs, returns = certify(run, OF_PAIRS, kind), certify(run, OF_RETURNS, kind)
-    true, best = pairs.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
+    said = certify(run, OF_RETURNS, kind, of_pairs=OF_PAIRS)
+    true, best = said.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
     room = 1e-9 * (1.0 + abs(true.returns))
     return {
-        "inferred": float(pairs.inferred.sum()),
-        "unmet": float(pairs.unmet.sum()),
-        "unbounded": _share(pairs.unbounded[pairs.inferred]),
-        "unbounded_unmet": _share(pairs.unbounded[pairs.unmet]),
+        "inferred": float(said.inferred.sum()),
+        "unmet": float(said.unmet.sum()),
+        "unbounded": _share(said.unbounded[said.inferred]),
+        "unbounded_unmet": _share(said.unbounded[said.unmet]),
         "coverage": true.value,
         "coverage_unmet": true.unmet_value,
         "coverage_l1": true.l1,
         "coverage_unmet_l1": true.unmet_l1,
         "tightness": true.tightness,
-        "loss_bound": returns.loss / best,
+        "loss_bound": said.loss / best,
         "loss": true.loss / best,
-        "loss_kept": float(true.loss <= returns.loss + room),
-        "return_kept": float(returns.earns[0] - room <= true.returns <= returns.earns[1] + room),
+        "loss_kept": float(true.loss <= said.loss + room),
+        "return_kept": float(said.earns[0] - room <= true.returns <= said.earns[1] + room),
     }
 
 

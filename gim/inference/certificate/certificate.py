@@ -73,8 +73,8 @@ class Certificate:
 
     Attributes:
         kind: "credible" or "guaranteed".
-        share: the probability with which each statement on returns holds, and the share of the
-            inferred pairs for which each kind of bound does.
+        share: the probability with which each statement on returns holds.
+        of_pairs: the share of the inferred pairs for which each kind of bound does.
         policy: [H, S] the plan on what was learned (or what policy was to be certified).
         aim: the horizon and the discount.
         model: what was learned, p~.
@@ -100,6 +100,7 @@ class Certificate:
 
     kind: str
     share: float
+    of_pairs: float
     policy: Any
     aim: Aim
     model: LearnedModel
@@ -165,15 +166,17 @@ class Certificate:
         return "; ".join(self.sentences)
 
 
-def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate:
+def certify(
+    run: Any, share: float = 0.9, kind: str = "credible", *, of_pairs: float | None = None
+) -> Certificate:
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; what
             `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
-        share: the probability with which statements on returns hold, and the share of inferred
-            pairs for which bounds on their errors do.
+        share: the probability with which statements on returns hold.
         kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
+        of_pairs: the share of inferred pairs for which bounds on their errors hold; None: `share`.
 
     Example:
         >>> import gim
@@ -184,8 +187,10 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
         >>> certificate.against(run.mdp).value >= certificate.share
         True
     """
-    if isinstance(share, bool) or not isinstance(share, int | float) or not 0 < share < 1:
-        raise ValueError(f"share = {share!r}: give a share of the pairs between 0 and 1")
+    of_pairs = share if of_pairs is None else of_pairs
+    for name, given in (("share", share), ("of_pairs", of_pairs)):
+        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
+            raise ValueError(f"{name} = {given!r}: give a share between 0 and 1")
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
     if not hasattr(run, "task"):
@@ -200,7 +205,8 @@ def certify(run: Any, share: float = 0.9, kind: str = "credible") -> Certificate
     own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start", "aim")}
     facts = facts_of(belief, task, reward_range(task, *_limits(run), belief.counts), **own)
     seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
-    found = certified(facts, float(share), kind, np.random.default_rng(seed))
+    rng = np.random.default_rng(seed)
+    found = certified(facts, float(share), kind, rng, float(of_pairs))
     return replace(found, assumed=_assumed(run, facts))
 
 
@@ -235,14 +241,18 @@ def _limits(run: Any) -> tuple[float | None, float | None]:
     return getattr(agent, "r_min", None), getattr(agent, "r_max", None)
 
 
-def certified(facts: Facts, share: float, kind: str, rng: np.random.Generator) -> Certificate:
+def certified(
+    facts: Facts, share: float, kind: str, rng: np.random.Generator, of_pairs: float | None = None
+) -> Certificate:
     """The same of what `facts_of` makes of a belief."""
-    found = (credible if kind == "credible" else guaranteed)(facts, share, rng)
+    of_pairs = share if of_pairs is None else of_pairs
+    found = (credible if kind == "credible" else guaranteed)(facts, share, of_pairs, rng)
     unbounded = facts.inferred & found.silent
     span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
     return Certificate(
         kind=kind,
         share=share,
+        of_pairs=of_pairs,
         policy=facts.policy,
         aim=facts.aim,
         model=facts.model,

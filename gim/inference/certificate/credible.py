@@ -28,14 +28,14 @@ ROUNDING = 1e-9  # of a place among drawn values
 TOGETHER = 1.5
 
 
-def credible(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
-    """Bounds that hold with probability `share`, and for this share of the pairs."""
-    models = max(100, math.ceil(2.0 / (1.0 - share)))  # so that some lie beyond any bound
+def credible(facts: Facts, share: float, of_pairs: float, rng: np.random.Generator) -> Bounds:
+    """Bounds that hold with probability `share`, and for the share `of_pairs` of the pairs."""
+    models = math.ceil(2.0 / (1.0 - max(share, of_pairs)))  # so that some lie beyond any bound
     said = kinds(facts.judges, rng) if facts.judges.pairs.size else None
-    found = dynamics(facts, said, models, rng)
+    found = dynamics(facts, said, max(100, models), rng)
     everyone = np.ones(facts.playable.shape, bool)
     silent, unlike = (everyone, everyone) if said is None else (said.silent, said.unlike)
-    value, l1 = pair_bounds(facts, said, found, share, rng)
+    value, l1 = pair_bounds(facts, said, found, of_pairs, rng)
     rewards = payments(facts, found.returns, unlike)
     best, played, earned = drawn_returns(facts, found, rewards, rng)
     off = TOGETHER * (earned - earned.mean())

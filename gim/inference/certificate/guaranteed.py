@@ -56,13 +56,13 @@ ASKED = 100  # judges of a stratum that are asked for a quantile, those met most
 MARGIN = 2.0  # standard errors added to the mean squared error
 
 
-def guaranteed(facts: Facts, share: float, rng: np.random.Generator) -> Bounds:
-    """Bounds that hold with probability `share`, and for this share of the pairs."""
+def guaranteed(facts: Facts, share: float, of_pairs: float, rng: np.random.Generator) -> Bounds:
+    """Bounds that hold with probability `share`, and for the share `of_pairs` of the pairs."""
     least, most = (float(facts.model.start @ each[0]) for each in enclosed(facts, share))
     silent = np.ones(facts.playable.shape, bool)
     if facts.judges.pairs.size:
         silent = kinds(facts.judges, rng).silent
-    value, l1, silent = pair_bounds(facts, silent, share)
+    value, l1, silent = pair_bounds(facts, silent, of_pairs)
     return Bounds(value, l1, silent, (least, most), most, most - least)
 
 

@@ -85,7 +85,7 @@ def of_pairs(it: Certificate) -> str:
     text = f"{pairs(inferred, 'is', 'are')} inferred, {met}"
     if silent == inferred:
         return f"{text}; none has a bound on its error: too few like it were tried"
-    text = f"{text}; bounds on errors have a nominal coverage of {percent(it.share)}"
+    text = f"{text}; bounds on errors have a nominal coverage of {percent(it.of_pairs)}"
     if silent:
         text = f"{text}, but {silent:,} of {inferred:,} have none until more like them are tried"
     return text
