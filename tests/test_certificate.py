@@ -401,4 +401,4 @@ def test_ends_found_after_an_inference_are_worth_nothing():
 def test_of_pairs_it_says_what_would_help(inferred, unmet, silent, judged, said):
     first = np.arange(6)
     masks = {"inferred": first < inferred, "unmet": first < unmet, "unbounded": first < silent}
-    assert said in of_pairs(SimpleNamespace(**masks, judged=judged, share=0.9))
+    assert said in of_pairs(SimpleNamespace(**masks, judged=judged, of_pairs=0.9))

@@ -23,6 +23,7 @@ def certificate(inferred=0, unmet=0, silent=0, **other):
     given = {
         "kind": "credible",
         "share": 0.9,
+        "of_pairs": 0.9,
         "useless": False,
         "blind": 0.0,
         "expected": 20.0,
