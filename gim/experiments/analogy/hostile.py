@@ -24,24 +24,24 @@ from gim.experiments.scale import Scale
 from gim.experiments.spec import instance
 from gim.experiments.trial import Trial
 
-MIDDLE = longer_only(SMALL) | {"paper": 2_000, "full": 20_000}
+DRAWN = longer_only(LARGE)  # worlds that each run draws anew
 LONG = {"quick": 300, "paper": 1_000, "full": 10_000}  # many steps in an episode
 # The chance that a special action leads to the treasure: the bonus of the best plain learner there.
 EXCEPTIONS = {0.1: "0.01", 0.3: "0.003", 0.03: "0.01"}
 PLACES = (
     *(
-        Place(f"exceptions, p={p:g}", f"exceptions:p={p:g}", longer_only(LARGE), best=best)
+        Place(f"exceptions, p={p:g}", f"exceptions:p={p:g}", DRAWN, best=best)
         for p, best in EXCEPTIONS.items()
     ),
     Place("noisy arms", "noisy_arms", SMALL),
-    Place("gate", "gate", MIDDLE, best="0.003"),
-    Place("linear", "linear", MIDDLE, best="0.003"),
-    Place("linear, rewards -1 to 0", "linear:low=-1,high=0", MIDDLE, best="0.003"),
-    Place("linear, rewards 0 to 10,000", "linear:high=10000", MIDDLE, best="0.003"),
-    Place("prototypes", "prototypes", MIDDLE, best="0.01"),
-    Place("clusters", "clusters", longer_only(LARGE), bound=0.08, best="0.003"),
-    Place("duplicates", "duplicates", MIDDLE, best="0.003"),
-    Place("Garnet", "garnet", MIDDLE, best="0.003"),
+    Place("gate", "gate", DRAWN, best="0.003"),
+    Place("linear", "linear", DRAWN, best="0.003"),
+    Place("linear, rewards -1 to 0", "linear:low=-1,high=0", DRAWN, best="0.003"),
+    Place("linear, rewards 0 to 10,000", "linear:high=10000", DRAWN, best="0.003"),
+    Place("prototypes", "prototypes", DRAWN, best="0.003"),
+    Place("clusters", "clusters", DRAWN, bound=0.08, best="0.003"),
+    Place("duplicates", "duplicates", DRAWN, best="0.003"),
+    Place("Garnet", "garnet", DRAWN, best="0.003"),
     Place("inventory", "inventory", LONG, best="0.003"),
     Place("queues", "queues", LONG | {"paper": 300, "full": 1_000}, best="0.003"),
 )
