@@ -285,7 +285,8 @@ def test_a_task_whose_plain_learners_are_not_swept_has_no_best_of_them():
     [
         (Line(-0.012, 0.001, -0.01, 20), "kept"),  # reaches it with two standard errors
         (Line(-0.0121, 0.001, -0.01, 20), "missed"),
-        (Line(0.3, 0.0101, -0.01, 20), "open"),  # too few runs, whatever the mean
+        (Line(0.0103, 0.0101, -0.01, 20), "clear"),  # few runs, but all that they leave is above
+        (Line(0.0101, 0.0101, -0.01, 20), "open"),
         (Line(0.3, math.nan, -0.01, 1), "open"),
         (Line(math.nan, math.nan, -0.01, 0), "-"),
     ],
@@ -295,15 +296,15 @@ def test_a_bound_by_hand(line, said):
 
 
 def test_a_line_leaves_out_runs_that_are_missing():
-    line = line_of(np.array([0.1, math.nan, 0.3]), 0.0)
-    assert line == pytest.approx((0.2, 0.1, 0.0, 2))
+    line = line_of(np.array([0.1, math.nan, 0.3]), 0.01)
+    assert line == pytest.approx((0.2, 0.1, 0.01, 2))
     assert str(line) == "+0.200 (0.100) open"
     assert str(line_of(np.array([math.nan]), 0.0)) == "-"
 
 
 def test_verdicts_are_counted():
-    told = ["kept", "-", "missed", "kept", "open"]
-    assert counted(told) == "2 of 4 lines kept, 1 missed, 1 open"
+    told = ["kept", "-", "missed", "kept", "open", "clear"]
+    assert counted(told) == "2 of 5 lines kept, 1 clear, 1 missed, 1 open"
 
 
 def test_the_best_plain_learner_is_chosen_on_seeds_of_its_own():
@@ -338,10 +339,10 @@ def test_the_table_of_bounds_by_hand(found):
     row = dict(zip(table.columns, table.rows[1], strict=True))
     assert row["task"] == "full rank"
     assert row["twin, first 100"] == "-"  # 50 episodes
-    assert row["twin, all"] == "+0.200 (0.100) open"
+    assert row["twin, all"] == "+0.200 (0.100) clear"
     assert (row["best plain"], row["best plain, all"]) == (best, against)
     assert row["bound"] == "-0.005"
-    assert "2 of 4 lines kept, 0 missed, 2 open" in table.note
+    assert "2 of 4 lines kept, 2 clear, 0 missed, 0 open" in table.note
 
 
 def test_shares_that_are_asked_for(found):

@@ -2,8 +2,8 @@
 
 The best plain learner is UCBVI with the best of five bonuses, chosen for each task on seeds of
 their own (`gim.experiments.analogy.best_plain`). A bound on a mean paired difference is kept if
-mean plus two standard errors reach it; where the standard error is above .01 it is left open, and
-more runs are wanted.
+mean plus two standard errors reach it. Where the standard error is above .01 more is asked: that
+mean less two of them reaches it, which is clear; else it is left open, and more runs are wanted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from gim.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
 
 NO_HARM = -0.01  # to the plain twin, at every mark
 SURE = 0.01  # the largest standard error with which a bound is judged
-KEPT, MISSED, OPEN = "kept", "missed", "open"
+KEPT, CLEAR, MISSED, OPEN = "kept", "clear", "missed", "open"
 
 
 class Line(NamedTuple):
@@ -35,11 +35,11 @@ class Line(NamedTuple):
 
     @property
     def verdict(self) -> str:
-        """Kept, missed, or open: too few runs to tell."""
+        """Kept, with room to spare or not; missed; or open: too few runs to tell."""
         if not self.runs:
             return NOTHING
         if not self.error <= SURE:
-            return OPEN
+            return CLEAR if self.mean - 2 * self.error >= self.bound else OPEN
         return KEPT if self.mean + 2 * self.error >= self.bound else MISSED
 
     def __str__(self) -> str:
@@ -99,8 +99,9 @@ def verdict_table(
         rows,
         f"Analogist less rival in the share of the optimum, mean (standard error). To the twin at "
         f"least {NO_HARM:g} at every mark; to the best plain learner over all episodes the bound "
-        f"of the row. {KEPT.capitalize()} if mean plus two standard errors reach the bound, "
-        f"{OPEN} if the standard error is above {SURE:g}. {counted(told)}.",
+        f"of the row. {KEPT.capitalize()} if mean plus two standard errors reach the bound; where "
+        f"the standard error is above {SURE:g}, {CLEAR} if mean less two of them does, else {OPEN}. "
+        f"{counted(told)}.",
     )
 
 
@@ -120,9 +121,9 @@ def share_bounds(
 
 
 def counted(told: Sequence[str]) -> str:
-    """How many lines are kept, missed and open."""
+    """How many lines are kept, clear, missed and open."""
     lines = [each for each in told if each != NOTHING]
-    parts = [f"{lines.count(each)} {each}" for each in (MISSED, OPEN)]
+    parts = [f"{lines.count(each)} {each}" for each in (CLEAR, MISSED, OPEN)]
     return f"{lines.count(KEPT)} of {len(lines)} lines kept, {', '.join(parts)}"
 
 
