@@ -100,8 +100,8 @@ def verdict_table(
         f"Analogist less rival in the share of the optimum, mean (standard error). To the twin at "
         f"least {NO_HARM:g} at every mark; to the best plain learner over all episodes the bound "
         f"of the row. {KEPT.capitalize()} if mean plus two standard errors reach the bound; where "
-        f"the standard error is above {SURE:g}, {CLEAR} if mean less two of them does, else {OPEN}. "
-        f"{counted(told)}.",
+        f"the standard error is above {SURE:g}, {CLEAR} if mean less two of them does, else "
+        f"{OPEN}. {counted(told)}.",
     )
 
 
