@@ -16,6 +16,7 @@ pytestmark = pytest.mark.xdist_group("transfer")
 
 SMALL = "gridworld:height=5,width=5,slip=0.2,horizon=25,start=12"
 LARGE = "gridworld:height=9,width=11,slip=0.2,horizon=60,start=0"
+OTHER = "gridworld:height=5,width=6,slip=0.2,horizon=15,start=0"
 
 
 @cache
@@ -85,15 +86,15 @@ def test_a_prior_may_be_a_run_or_a_file(tmp_path):
     run = gim.run("analogist", SMALL, 10)
     run.model.save(tmp_path / "model.npz")
     run.save(tmp_path / "run.npz")
-    first = gim.run("analogist", LARGE, 1, prior=run.model).returns
+    first = gim.run("analogist", OTHER, 1, prior=run.model).returns
     for prior in (run, [run.model], tmp_path / "model.npz", str(tmp_path / "run.npz")):
-        assert (gim.run("analogist", LARGE, 1, prior=prior).returns == first).all()
+        assert (gim.run("analogist", OTHER, 1, prior=prior).returns == first).all()
 
 
 def test_a_run_with_models_of_other_worlds_goes_on_from_its_file(tmp_path):
     models = [learned(SMALL, 10, 1), learned(SMALL, 10, 2)]
-    whole = gim.run("analogist", LARGE, 4, prior=models)
-    half = gim.run("analogist", LARGE, 4, prior=models, callback=lambda report: True)
+    whole = gim.run("analogist", OTHER, 4, prior=models)
+    half = gim.run("analogist", OTHER, 4, prior=models, callback=lambda report: True)
     half.save(tmp_path / "half.npz")
     assert (gim.run(resume=tmp_path / "half.npz").returns == whole.returns).all()
 
