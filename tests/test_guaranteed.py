@@ -101,7 +101,26 @@ def test_quantiles_of_judges_are_taken_by_evidence():
         assert np.allclose(value[judges.pairs[here]], np.maximum(*both))
         assert (both[0] < both[1]).any()
         assert (both[1] < both[0]).any()
-    assert ((l1 > 0) & (l1 <= 2)).all()
+        p_hat, q = (each.toarray()[here] for each in (judges.N, judges.held))
+        off = np.abs(p_hat / p_hat.sum(axis=1, keepdims=True) - q).sum(axis=1)
+        first, left = np.isin(here, asked), 1 - q.max(axis=1)
+        as_is, by_left = np.sort(off[first])[place], np.sort((off / left)[first])[place]
+        assert np.allclose(l1[judges.pairs[here]], np.maximum(as_is, left * by_left))
+
+
+def test_a_prediction_that_leaves_more_open_than_its_judges_is_further_off():
+    """All is certain; of pairs that were never met the predictions are less so than of others."""
+    S, A, rng = 12, 12, np.random.default_rng(3)
+    p = np.eye(S)[rng.integers(0, S, (S, A))]
+    met = rng.random((S, A)) < 0.6
+    left = np.where(met, 0.002, 0.01)[:, :, None] * rng.uniform(1, 1.2, (S, A, 1))
+    q = (1 - left) * p + left / S
+    mdp = gim.TabularMDP(p, rng.random((S, A)), horizon=5)
+    given = facts(mdp, naive.believed(3.0 * p * met[:, :, None], 10.0, q))
+    _, l1 = judged_bounds(given, np.zeros((S, A), bool), 0.9)
+    within = np.abs(p - q).sum(axis=2).ravel() <= l1 + 1e-12
+    assert within[~met.ravel()].mean() >= 0.9
+    assert l1.max() < 0.03
 
 
 def test_where_rules_predict_the_luck_of_all_visits_of_an_action_is_allowed_for():

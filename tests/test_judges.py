@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy.special import gammaln
 
-from gim.inference.certificate.dynamics import WORTH, kinds
+import gim
+from gim.inference.certificate.dynamics import WORTH, dynamics, kinds
 from gim.inference.certificate.judges import BLANKS, Curve, Judges, blank_likelihoods
+from tests.certificates import belief_in, facts
 from tests.naive_certificate import believed
 
 
@@ -181,3 +183,21 @@ def test_knowing_nothing_is_worth_what_makes_the_counts_likely():
     for i, N in enumerate(spread.reshape(30, 10)):
         each = (gammaln(0.25 + N) - gammaln(0.25)).sum() + gammaln(2.5) - gammaln(22.5)
         assert found[i] == pytest.approx(each, rel=1e-9)
+
+
+def test_bounds_on_pairs_rest_on_either_witness_those_on_returns_on_the_lesser():
+    """What judges say of all directions is one number here, below all that values let expect."""
+    mdp = gim.make("shared_factors", S=20, A=12, J=2, seed=1)
+    given = facts(mdp, belief_in(mdp, 20))
+    low, always = np.array([0.3]), np.array([np.inf])
+    said = kinds(given.judges, np.random.default_rng(0))
+    said = said._replace(curve=Curve(low, always, always, np.ones(1)))
+    drawn = [
+        dynamics(given._replace(ruled=ruled), said, 400, np.random.default_rng(1))
+        for ruled in (False, True)
+    ]
+    by_values = drawn[0].along.n0[:, 0] > 0.3 + 1e-12
+    assert (drawn[0].along.n0[by_values] > 0.3 + 1e-12).all()
+    assert 0.4 < by_values.mean() < 0.6
+    for found in (drawn[0].returns, drawn[0].everywhere, drawn[1].along, drawn[1].returns):
+        assert np.allclose(found.n0, 0.3)

@@ -1,12 +1,13 @@
 """What is believed of p(.|s,a), ready to be drawn.
 
-With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~
-Dirichlet(n + c/S). For a pair that judges q is what was predicted without it, so that its visits do
-not count twice. n0 is drawn as well: the lesser of what judges say of errors along the values of
-the plan and of what they say of errors in all directions. (A pair is met again if what came of it
-was good, so along the values alone predictions look better than they are.) For the L1 distance it
-is the lesser of two draws of the latter. In a world of variables it depends on a pair's own visits
-as well, where pairs are bounded: rules are made where the data are. c is the one under which the
+With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~ Dirichlet(n +
+c/S). For a pair that judges q is what was predicted without it, so that its visits do not count
+twice. n0 is drawn as well, from what judges say of errors along the values of the plan and from
+what they say of errors in all directions. (A pair is met again if what came of it was good, so
+along the values alone predictions look better than they are.) For returns it is the lesser of both.
+Where pairs are bounded, either may be right, each in every second model; for the L1 distance it is
+the lesser of two draws of the latter. In a world of variables it is the lesser for pairs as well,
+and depends on a pair's own visits: rules are made where the data are. c is the one under which the
 counts of all pairs are most likely. Of a pair that is like no judge its own visits tell all.
 """
 
@@ -83,11 +84,12 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
     along, everywhere, lesser = (
         each.drawn(e, models, rng, visits) for each in (values, said.curve, said.curve)
     )
+    either = np.where(rng.random((models, 1)) < 0.5, along, lesser)
     ways = other.goals, other.drawn(models, rng)
     found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways)
     return Dynamics(
         returns=found,
-        along=found._replace(n0=np.minimum(along, lesser)),
+        along=found._replace(n0=np.minimum(along, lesser) if facts.ruled else either),
         everywhere=found._replace(n0=np.minimum(everywhere, lesser), leak=leak),
     )
 

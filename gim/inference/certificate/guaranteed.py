@@ -32,9 +32,11 @@ that were met most often are asked. Where it is less, the bound is
 by the inequality of Vysochanskij and Petunin (1980) for errors with one mode, which is Markov's
 times 2/3. Pairs are alike in their errors as they are, or in units of how far single outcomes are
 predicted to spread (where all moves end at an edge no prediction can be far off): the bound is the
-larger of both. Where rules predict, what no judge shows is added: the luck that all visits of an
-action had together (`left_open`), as far as the same inequality lets it go. The model differs from
-the prediction by what is known exactly, and is added.
+larger of both. For the L1 distance the unit is the chance 1 - max q that the likeliest outcome does
+not come: where outcomes are certain, a prediction is off by all that it leaves open. Where rules
+predict, what no judge shows is added: the luck that all visits of an action had together
+(`left_open`), as far as the same inequality lets it go. The model differs from the prediction by
+what is known exactly, and is added.
 """
 
 from __future__ import annotations
@@ -169,6 +171,7 @@ def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Fl
     wide = np.maximum(rows @ F**2 - np.asarray(rows @ F) ** 2, 0.0)
     p_hat = sparse.diags_array(1.0 / judges.n) @ judges.N
     distance = _norm(p_hat - judges.held)
+    left = np.maximum(1.0 - rows.max(axis=1).toarray().ravel(), ROUNDING)
     told = ~silent.ravel()
     for k in range(strata):
         here = np.flatnonzero(of_judges == k)
@@ -177,7 +180,10 @@ def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Fl
         if place >= asked.size:
             continue
         mine = told & (of_all == k)
-        value[mine], l1[mine] = 0.0, np.sort(distance[asked])[place]
+        value[mine], l1[mine] = 0.0, 0.0
+        for unit in (np.ones_like(left), left):
+            quantile = np.sort((distance / unit[judges.pairs])[asked])[place]
+            l1[mine] = np.maximum(l1[mine], unit[mine] * quantile)
         usual = wide[judges.pairs[here]].mean(axis=0)
         for unit in (np.ones_like(wide), np.where(usual > 0.0, np.sqrt(wide + usual), 1.0)):
             by = unit[judges.pairs]
