@@ -1,8 +1,8 @@
 """What is believed of p(.|s,a), ready to be drawn.
 
-With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~ Dirichlet(n +
-c/S). For a pair that judges q is what was predicted without it, so that its visits do not count
-twice. n0 is drawn as well, from what judges say of errors along the values of the plan and from
+With probability w the analogy holds, p(.|s,a) ~ Dirichlet(n + n0 q), else p(.|s,a) ~
+Dirichlet(n + c/S). For a pair that judges q is what was predicted without it: its visits count
+once. n0 is drawn as well, from what judges say of errors along the values of the plan and from
 what they say of errors in all directions. (A pair is met again if what came of it was good, so
 along the values alone predictions look better than they are.) For returns it is the lesser of both.
 Where pairs are bounded, either may be right, each in every second model; for the L1 distance it is
