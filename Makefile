@@ -24,8 +24,9 @@ docs: $(VENV)/.docs
 wheels: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --wheel-dir dist/wheels ".[plot,log,lab,ray]"
 
+# A file of tests goes to one process: what its tests share is made once, and compiled once.
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadgroup --doctest-modules tests gim
+	$(BIN)/python -m pytest -n 2 --dist loadfile --doctest-modules tests gim
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .

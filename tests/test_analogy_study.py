@@ -41,9 +41,6 @@ from gim.mdp import TabularMDP
 from gim.testing.made_up import made_up_results
 from gim.worlds import world_of
 
-# What all tests of this file share takes long to make: one process makes it, and runs them all.
-pytestmark = pytest.mark.xdist_group("analogy_study")
-
 SMOKE = SCALES["smoke"]
 FIRST = settings.seeds(SMOKE)[0]
 PARTS = (*certificate.PARTS, "hostile")

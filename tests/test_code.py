@@ -25,9 +25,6 @@ from gim.inference.candidates import candidates
 from gim.registry import Registry
 from gim.source import locate
 
-# What all tests of this file share takes long to make: one process makes it, and runs them all.
-pytestmark = pytest.mark.xdist_group("code")
-
 ROOT = Path(__file__).parent.parent
 AGENTS = ["rmax:m=2", "q_learning", "gim:m=2", "gim:m=2,exploration=uniform", "psrl:infer=analogy"]
 TASKS = ["riverswim", "casinoland"]

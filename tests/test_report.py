@@ -30,9 +30,6 @@ from gim.testing.made_up import made_up_results
 from tests import chromium
 from tests.faults import wait_for
 
-# What all tests of this file share takes long to make: one process makes it, and runs them all.
-pytestmark = pytest.mark.xdist_group("report")
-
 SMOKE = SCALES["smoke"]
 KEYS = ["table1", "fig1", "table2", "fig3", "fig5", "demo_idea", "demo_fig1"]
 

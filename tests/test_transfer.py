@@ -11,9 +11,6 @@ from gim.inference.base import Frame
 from gim.inference.transfer import counted
 from gim.model.counts import counts_of
 
-# What all tests of this file share takes long to make: one process makes it, and runs them all.
-pytestmark = pytest.mark.xdist_group("transfer")
-
 SMALL = "gridworld:height=5,width=5,slip=0.2,horizon=25,start=12"
 LARGE = "gridworld:height=9,width=11,slip=0.2,horizon=60,start=0"
 OTHER = "gridworld:height=5,width=6,slip=0.2,horizon=15,start=0"
