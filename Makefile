@@ -7,6 +7,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 # Small batched linear algebra is slower with more threads, and bits would depend on their number.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1
+# Tests start many processes, which would all translate the same sources again.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo docs wheels test lint types bench golden mutants faults fuzz soak runs extremes audit clean
 

@@ -50,7 +50,7 @@ class Scratch:
 
     def __init__(self, folder):
         self.folder, self.imports, self.more = folder, "", []
-        quiet = shutil.ignore_patterns("__pycache__", "cli")
+        quiet = shutil.ignore_patterns("*.nbi", "*.nbc", "cli")  # bytecode saves time
         shutil.copytree(ROOT / "gim", folder / "gim", ignore=quiet)
 
     def edit(self, path, old, new):

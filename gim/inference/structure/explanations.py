@@ -218,6 +218,9 @@ def explain(
         if E + changes >= outcome.size:
             outcome = resized(outcome, 2 * outcome.size + changes)
         for o in range(changes):
+            c = coordinate(base, p, add, fixed, o, 0, sizes[0], edge[o])
+            if c != codes[v, 0] and own[p] != v and edge[o] < HOME:
+                continue  # most changes lead elsewhere, and a call takes longer than to see that
             if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
                 outcome[E] = o
                 E += 1
