@@ -131,7 +131,8 @@ def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
                 assert [(t.task, t.episodes, t.seed) for t in cell.trials] == [
                     (t.task, t.episodes, t.seed) for t in same
                 ]
-                assert [t.seed for t in cell.trials] == list(settings.seeds(scale))
+                runs = 10 if cell.panel == "Taxi" else 20
+                assert [t.seed for t in cell.trials] == [*settings.seeds(scale)][:runs]
             agents.make(cell.trials[0].agent)
 
 

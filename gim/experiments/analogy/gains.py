@@ -172,5 +172,6 @@ def line_of(name: str, x: Sequence[float], found: Sequence[Estimate], marks: boo
 
 
 def _runs(cells: Sequence[Cell]) -> str:
-    runs = max((len(cell.trials) for cell in cells), default=0)
-    return f"{runs} runs" if runs > 1 else "one run"
+    runs = [len(cell.trials) for cell in cells] or [0]
+    many = f"{min(runs)} to {max(runs)}" if min(runs) < max(runs) else str(max(runs))
+    return f"{many} runs" if max(runs) > 1 else "one run"

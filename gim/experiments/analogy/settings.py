@@ -61,6 +61,7 @@ class Place:
     bound: float = NEVER_WORSE  # what is asked for over the best plain learner
     share: float | None = None  # of the optimum that is asked for over all episodes
     best: str = "none"  # UCBVI's bonus that suits it best (`best_plain`); "" where none was tried
+    runs: int = 20  # at the most
 
 
 def cells(
@@ -75,7 +76,7 @@ def cells(
             place.task,
             AGENTS[agent],
             place.episodes[scale.name],
-            seeds(scale),
+            seeds(scale)[: place.runs],
             place.x,
         )
         for place in places
@@ -88,7 +89,13 @@ def best_plain(places: Sequence[Place], scale: Scale) -> list[Cell]:
     """The best plain learner of every place, chosen on other seeds (see `best_plain`)."""
     return [
         Cell.of(
-            BEST, place.title, place.best, place.task, SWEEP[place.best], episodes, seeds(scale)
+            BEST,
+            place.title,
+            place.best,
+            place.task,
+            SWEEP[place.best],
+            episodes,
+            seeds(scale)[: place.runs],
         )
         for place in places
         if place.best and (episodes := place.episodes.get(scale.name))
