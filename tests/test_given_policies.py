@@ -71,6 +71,16 @@ def test_a_log_in_which_nothing_was_met_often_has_values_on_the_floor():
 
 def test_a_column_of_identifiers_is_noticed(monkeypatch):
     monkeypatch.setattr(learning, "IDENTIFIERS", 40)
-    rows = [(f"s{k}", "go", 1.0, f"s{k + 1}") for k in range(50)]
+    rows = [(f"s{k}", "go", 1.0 + k, f"s{k + 1}") for k in range(50)]
     with pytest.warns(UserWarning, match="100% of 51 states were left once or never"):
         gim.learn(gim.from_log(rows), horizon=3, infer=None)
+
+
+def test_a_log_in_which_nothing_paid_more_than_the_rest_is_noticed():
+    """Means of sums differ in their last bits; who gives the rewards is told nothing."""
+    rows = [(f"s{k % 25}", "go", -0.2, f"s{(k + 1) % 25}") for k in range(80)]
+    log = gim.from_log(rows)
+    with pytest.warns(UserWarning, match=r"every pair of the log pays -0\.2, so all policies"):
+        gim.learn(log, horizon=3, infer=None)
+    gim.learn(log, horizon=3, infer=None, rewards=np.ones((25, 1)))
+    gim.learn(gim.from_log([*rows, ("s0", "go", 1.0, "s1")]), horizon=3, infer=None)

@@ -20,6 +20,7 @@ from gim.policy import Policy
 DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs
 IDENTIFIERS, NEARLY = 1_000, 0.9  # states, and the share of them left once, that look like names
+ALL_ALIKE = 20  # pairs that pay the same, from which on it is worth a word
 
 
 def learn(
@@ -74,6 +75,14 @@ def learn(
         warnings.warn(
             f"{once:.0%} of {log.S:,} states were left once or never, which takes long and tells "
             "little: if a column is an identifier or a time, leave it out of the state, or bin it",
+            stacklevel=2,
+        )
+    paid = log.counts.R[log.counts.n > 0] / log.counts.n[log.counts.n > 0]
+    alike = paid.size >= ALL_ALIKE and np.allclose(paid, paid[0], rtol=1e-9, atol=0.0)
+    if isinstance(rewards, str) and alike:
+        warnings.warn(
+            f"every pair of the log pays {paid[0]:.6g}, so all policies look alike: what pays more "
+            "was never met; log more episodes, or give rewards=",
             stacklevel=2,
         )
 
