@@ -20,12 +20,12 @@ TASKS = {
 
 @pytest.fixture(scope="module")
 def certified_worlds():
-    """Certificates of both kinds in six worlds of each task, with few and with more visits."""
+    """Certificates of both kinds in twelve worlds of each task, with few and with more visits."""
     made = {}
     for name, task in TASKS.items():
         for kind in KINDS:
             made[name, kind] = []
-            for seed in range(6):
+            for seed in range(12):
                 mdp = world_of(f"{task},seed={100 + seed}")
                 visits = (2, 4, 12)[seed % 3]
                 made[name, kind].append((certificate_of(mdp, visits, 0.9, kind, seed), mdp))
@@ -45,9 +45,9 @@ def mean_coverage(pairs, scale=1.0):
 @pytest.mark.parametrize("name", TASKS)
 def test_bounds_hold_for_the_stated_share(certified_worlds, name, kind):
     pairs = certified_worlds[name, kind]
-    found = mean_coverage(pairs)  # its standard error over six worlds is .01 to .03
-    assert found["value"] >= 0.85
-    assert found["l1"] >= 0.85
+    found = mean_coverage(pairs)
+    assert found["value"] >= 0.86
+    assert found["l1"] >= 0.86
 
 
 @pytest.mark.parametrize("kind", KINDS)
