@@ -143,6 +143,14 @@ class Agent(Registered, registry=agents):
         """What was seen and inferred (`gim.inference.belief`), where the agent counts."""
         return None
 
+    def reward_limits(self) -> tuple[float | None, float | None]:
+        """The least and the largest r(s,a) that it was told; None: as the task has it."""
+        return None, None
+
+    def judges_priors(self) -> bool:
+        """Whether it judges what was learned elsewhere before it trusts it."""
+        return False
+
     def policy(self, memory: Any) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
         return None

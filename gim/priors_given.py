@@ -25,7 +25,7 @@ def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ..
     if given and type(agent).belief is Agent.belief:
         raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
     models = [_model(each) for each in given]
-    judged = bool(getattr(getattr(agent, "infer", None), "reuses", False))
+    judged = agent.judges_priors()
     for model in models:
         if (model.S, model.A) != (task.S, task.A) and not (judged and same_variables(model, task)):
             raise ValueError(

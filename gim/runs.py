@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from gim.policy import Policy
 from gim.reports import Callback, Report
 from gim.run_files import check_clock
 from gim.stepwise import Stepwise
+
+if TYPE_CHECKING:
+    from gim.inference.grounds import Grounds
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -136,6 +139,22 @@ class Run:
         # By name: what a run plays does not depend on how it is told.
         told = import_module("gim.inference.analogies")
         return list(told.analogies_of(belief, task, *names_of(self.named_by)))
+
+    def grounds(self) -> Grounds | None:
+        """What a certificate rests on (`gim.certify`); None if the agent counts nothing."""
+        belief, agent, task = self.agent.belief(self.memory), self.agent, self.task
+        if belief is None:
+            return None
+        trusted = task.priors and not agent.judges_priors()
+        told = import_module("gim.inference.grounds")  # by name, as above
+        found: Grounds = told.Grounds(
+            belief,
+            task,
+            reward_limits=agent.reward_limits(),
+            seed=self.seed,
+            assumed=("the visits of the prior were made in this very world",) if trusted else (),
+        )
+        return found
 
     @property
     def model(self) -> LearnedModel | None:

@@ -35,7 +35,7 @@ from gim.inference.analogies import analogies, words_of
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of, believed_model
 from gim.inference.candidates.structured import triples_of
-from gim.inference.certificate import Aim, certify
+from gim.inference.certificate import Aim, Grounds, certify
 from gim.inference.structure import Ends, exceptions, rewards_of
 from gim.model.counts import new_counts
 
@@ -204,11 +204,9 @@ def outcome(name: str) -> dict[str, Any]:
     shown = {"rows": model.rows(), "rewards": model.rewards, "supported": model.supported}
     told["model"] = {key: numbers(each) for key, each in shown.items()}
     told["words"] = words(seen, frame)
-    about = SimpleNamespace(belief=belief, task=seen.task, start=seen.start)
-    if case.discount < 1:
-        about.aim = Aim(None, case.discount)
-    if case.careful:
-        about.policy = seen.task.available / seen.task.available.sum(axis=1, keepdims=True)
+    even = seen.task.available / seen.task.available.sum(axis=1, keepdims=True)
+    aim = Aim(None, case.discount) if case.discount < 1 else None
+    about = Grounds(belief, seen.task, even if case.careful else None, seen.start, aim)
     told |= {kind: bounds(certify(about, kind=kind)) for kind in ("credible", "guaranteed")}
     return told
 

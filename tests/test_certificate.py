@@ -10,7 +10,7 @@ import pytest
 
 import gim
 from gim.inference.belief import belief_of
-from gim.inference.certificate import Aim, certified
+from gim.inference.certificate import Aim, Grounds, certified
 from gim.inference.certificate.credible import at_most, chance_of_end
 from gim.inference.certificate.facts import facts_of
 from gim.inference.certificate.sentences import of_pairs
@@ -222,17 +222,17 @@ def test_any_policy_can_be_certified():
     """A random one loses much and is known to; the plan, given as chances, is the plan."""
     mdp = gim.make("shared_factors", S=12, A=10, seed=2)
     task, belief = task_of(mdp), belief_in(mdp, 40)
-    plan = gim.certify(SimpleNamespace(belief=belief, task=task))
-    chance = SimpleNamespace(belief=belief, task=task, policy=mdp.uniform_policy())
+    plan = gim.certify(Grounds(belief, task))
+    chance = Grounds(belief, task, policy=mdp.uniform_policy())
     for kind in KINDS:
         found = gim.certify(chance, kind=kind)
         assert found.expected == pytest.approx(found.model.policy_return(mdp.uniform_policy()))
         assert found.lower <= mdp.policy_return(mdp.uniform_policy()) <= found.upper
         assert found.loss >= mdp.optimal_return() - mdp.random_return() > 2 * plan.loss
-    same = SimpleNamespace(belief=belief, task=task, policy=np.eye(10)[plan.policy])
+    same = Grounds(belief, task, policy=np.eye(10)[plan.policy])
     assert gim.certify(same).loss == pytest.approx(plan.loss)
     begin = np.eye(12)[5]
-    there = gim.certify(SimpleNamespace(belief=belief, task=task, start=begin))
+    there = gim.certify(Grounds(belief, task, start=begin))
     assert there.expected == pytest.approx(plan.V[0, 5])
 
 
@@ -240,7 +240,7 @@ def test_any_policy_can_be_certified():
 @pytest.mark.parametrize("horizon", [None, 6])
 def test_discounted_returns_are_enclosed(kind, horizon):
     mdp, gamma = gim.make("shared_factors", S=12, A=10, seed=2), 0.8
-    given = SimpleNamespace(belief=belief_in(mdp, 40), task=task_of(mdp), aim=Aim(horizon, gamma))
+    given = Grounds(belief_in(mdp, 40), task_of(mdp), aim=Aim(horizon, gamma))
     found = gim.certify(given, kind=kind)
     true = found.against(mdp)
     values = gim.plan(mdp, gamma, horizon).v
@@ -284,17 +284,17 @@ def test_a_policy_into_the_unknown_gets_no_bound():
     """Half of the starts are in a state that was never left."""
     mdp = gim.make("shared_factors", S=12, A=10, seed=2)
     belief, start = belief_in(mdp, 20, blank=[0]), np.eye(12)[0] / 2 + np.eye(12)[1] / 2
-    found = gim.certify(SimpleNamespace(belief=belief, task=task_of(mdp), start=start))
+    found = gim.certify(Grounds(belief, task_of(mdp), start=start))
     assert found.blind >= 0.5
     assert found.useless
     assert "credible: no bound" in str(found)
-    known = gim.certify(SimpleNamespace(belief=belief, task=task_of(mdp), start=np.eye(12)[1]))
+    known = gim.certify(Grounds(belief, task_of(mdp), start=np.eye(12)[1]))
     assert known.blind < found.blind
 
 
 def test_what_has_a_belief_and_a_task_can_be_certified():
     mdp = gim.make("shared_factors", S=12, A=10, seed=2)
-    learned = SimpleNamespace(belief=belief_in(mdp, 5), task=task_of(mdp))
+    learned = Grounds(belief_in(mdp, 5), task_of(mdp))
     found = gim.certify(learned)
     assert found.lower <= mdp.policy_return(found.policy) <= found.upper
     same = gim.certify(learned)
@@ -343,7 +343,7 @@ def test_what_is_taken_for_granted_is_said():
     assert found.loss < gim.certify(gim.run("ucbvi", "riverswim", episodes=5)).loss
     judging = gim.run(AGENT, "riverswim", episodes=5, prior=run.model)
     assert gim.certify(judging).assumed == ()
-    unknown = SimpleNamespace(belief=run.memory.belief, task=replace(run.task, reward_range=None))
+    unknown = Grounds(run.memory.belief, replace(run.task, reward_range=None))
     (said,) = gim.certify(unknown).assumed
     assert said.startswith("no pair pays less than 0 or more than ")
 

@@ -6,7 +6,7 @@ import pytest
 import gim
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of
-from gim.inference.certificate.facts import Aim, facts_of
+from gim.inference.certificate import Aim, facts_of
 from gim.inference.certificate.guaranteed import enclosed, rewards_within
 from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts

@@ -26,6 +26,9 @@ class Counting:
     """Has counted and inferred what the `belief` of its memory says."""
 
     m: Any = 1  # visits that make a pair known
+    infer: Any = None  # what predicts pairs from others
+    r_min: Any = None  # the least r(s,a), if it is told
+    r_max: Any = None  # the largest
 
     def grow(self, memory: Any) -> Any:
         """Make room for more triples."""
@@ -40,6 +43,14 @@ class Counting:
         """What was seen and inferred."""
         belief: Belief = memory.belief
         return belief
+
+    def reward_limits(self) -> tuple[float | None, float | None]:
+        """The least and the largest r(s,a) that it was told."""
+        return self.r_min, self.r_max
+
+    def judges_priors(self) -> bool:
+        """Whether its inference does."""
+        return self.infer is not None and bool(self.infer.reuses)
 
     def model(self, memory: Any, task: Task) -> LearnedModel:
         """What was counted and inferred."""

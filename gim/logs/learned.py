@@ -11,9 +11,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Task
 from gim.inference.belief import Belief
-from gim.inference.certificate import Aim, Certificate, certifiable, certify
+from gim.inference.certificate import Certificate, certifiable, certify
+from gim.inference.grounds import Aim, Grounds
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
 from gim.logs.log import Log
@@ -206,26 +206,18 @@ class Learned:
         """What was seen and inferred."""
         return self.behind.belief
 
-    @property
-    def task(self) -> Task:
-        """Sizes, available pairs, the range of rewards."""
-        return self.behind.task
-
-    @property
-    def start(self) -> Floats:
-        """[S] where episodes begin."""
-        return self.log.start
-
-    @property
-    def aim(self) -> Aim:
-        """The horizon and the discount."""
-        return Aim(self.behind.case.horizon, self.behind.case.gamma)
-
-    @property
-    def assumed(self) -> tuple[str, ...]:
-        """What a certificate takes for granted."""
-        low, high = self.task.reward_range or (0.0, 0.0)
-        return (f"no pair pays less than {low:.4g} or more than {high:.4g}",)
+    def grounds(self) -> Grounds:
+        """What a certificate of the policy rests on."""
+        case, task = self.behind.case, self.behind.task
+        low, high = task.reward_range or (0.0, 0.0)
+        return Grounds(
+            self.belief,
+            task,
+            self.policy,
+            self.log.start,
+            Aim(case.horizon, case.gamma),
+            assumed=(f"no pair pays less than {low:.4g} or more than {high:.4g}",),
+        )
 
     @cached_property
     def unseen(self) -> int:

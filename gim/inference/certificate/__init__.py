@@ -1,20 +1,22 @@
 """Certificates: what a policy earns and loses at the most, and how far a learned model is off."""
 
 from gim.inference.certificate.certificate import (
+    Certifiable,
     Certificate,
     Coverage,
-    Learned,
     certifiable,
     certified,
     certify,
 )
-from gim.inference.certificate.facts import Aim, facts_of
+from gim.inference.certificate.facts import facts_of
+from gim.inference.grounds import Aim, Grounds
 
 __all__ = [
     "Aim",
+    "Certifiable",
     "Certificate",
     "Coverage",
-    "Learned",
+    "Grounds",
     "certifiable",
     "certified",
     "certify",

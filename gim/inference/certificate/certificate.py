@@ -14,43 +14,31 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 
 from gim import html
-from gim.agent import Task
-from gim.inference.belief import Belief
 from gim.inference.certificate.credible import credible
-from gim.inference.certificate.facts import Aim, Bools, Facts, Floats, facts_of
+from gim.inference.certificate.facts import Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
 from gim.inference.certificate.sentences import figure, sentences
+from gim.inference.grounds import LARGEST, Aim, Grounds
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
 from gim.planning import plan
 
 KINDS = ("credible", "guaranteed")
-LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 
 
-class Learned(Protocol):
-    """What can be certified, besides runs: a belief and the task that it is about.
+@runtime_checkable
+class Certifiable(Protocol):
+    """What can be certified: a run, what `gim.learn` makes of a log, or `Grounds` themselves."""
 
-    If it has a `policy` of its own, in any form that an MDP takes, that is certified instead of the
-    plan on the belief; if it has a `start` [S], episodes begin there; if it has an `aim` (`Aim`),
-    that is what the policy is to earn instead of the rewards up to the task's horizon; if it has
-    `assumed`, sentences, what it certifies holds if they do.
-    """
-
-    @property
-    def belief(self) -> Belief:
-        """What was seen and inferred."""
-
-    @property
-    def task(self) -> Task:
-        """Sizes, horizon, available pairs, the range of rewards."""
+    def grounds(self) -> Grounds | None:
+        """What a certificate rests on; None if transitions were not counted."""
 
 
 class Coverage(NamedTuple):
@@ -167,13 +155,13 @@ class Certificate:
 
 
 def certify(
-    run: Any, share: float = 0.9, kind: str = "credible", *, of_pairs: float | None = None
+    run: Certifiable, share: float = 0.9, kind: str = "credible", *, of_pairs: float | None = None
 ) -> Certificate:
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; what
-            `gim.learn` gives; or anything else that has a `belief` and a `task` (`Learned`).
+            `gim.learn` gives; or any belief and its task (`gim.inference.grounds.Grounds`).
         share: the probability with which statements on returns hold.
         kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
         of_pairs: the share of inferred pairs for which bounds on their errors hold; None: `share`.
@@ -193,52 +181,36 @@ def certify(
             raise ValueError(f"{name} = {given!r}: give a share between 0 and 1")
     if kind not in KINDS:
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
-    if not hasattr(run, "task"):
+    if not isinstance(run, Certifiable):
         raise ValueError(f"a {type(run).__name__} has learned nothing: give a run, or a Learned")
-    belief, agent, task = _belief(run), getattr(run, "agent", None), run.task
-    if belief is None:
-        raise ValueError(f"{agent or run} counts no transitions, so there is nothing to certify")
-    if not certifiable(run):
+    given = run.grounds()
+    if given is None:
+        raise ValueError(f"{run} counts no transitions, so there is nothing to certify")
+    if not given.certifiable:
         raise ValueError(
-            f"{agent or run} cannot be certified: more than {LARGEST:,} successors are too many"
+            f"{run} cannot be certified: more than {LARGEST:,} successors are too many"
         )
-    own = {} if agent else {name: getattr(run, name, None) for name in ("policy", "start", "aim")}
-    facts = facts_of(belief, task, reward_range(task, *_limits(run), belief.counts), **own)
-    seed = [int(getattr(run, "seed", 0)), int(belief.counts.n.sum())]  # leaves the run's alone
+    belief, task = given.belief, given.task
+    limits = reward_range(task, *given.reward_limits, belief.counts)
+    facts = facts_of(belief, task, limits, given.policy, given.start, given.aim)
+    seed = [given.seed, int(belief.counts.n.sum())]  # leaves the run's alone
     rng = np.random.default_rng(seed)
     found = certified(facts, float(share), kind, rng, float(of_pairs))
-    return replace(found, assumed=_assumed(run, facts))
+    return replace(found, assumed=_assumed(given, facts))
 
 
-def certifiable(run: Any) -> bool:
+def certifiable(run: Certifiable) -> bool:
     """Whether a run counts transitions, and not too many."""
-    belief, task = _belief(run), run.task
-    if belief is None:
-        return False
-    met = min(int(belief.counts.n.sum()), task.S * task.A * task.S)
-    return bool(met + belief.prior.q.size + 16 * task.S * task.A <= LARGEST)
+    given = run.grounds()
+    return given is not None and given.certifiable
 
 
-def _assumed(run: Any, facts: Facts) -> tuple[str, ...]:
+def _assumed(given: Grounds, facts: Facts) -> tuple[str, ...]:
     """What a certificate takes for granted, as ends of a sentence."""
-    found = tuple(getattr(run, "assumed", ()))
-    agent, (low, high) = getattr(run, "agent", None), facts.frame.reward_range
-    if run.task.reward_range is None and None in _limits(run):
-        found += (f"no pair pays less than {figure(low)} or more than {figure(high)}",)
-    if run.task.priors and not getattr(getattr(agent, "infer", None), "reuses", False):
-        found += ("the visits of the prior were made in this very world",)
-    return found
-
-
-def _belief(run: Any) -> Belief | None:
-    found: Belief | None
-    found = run.belief if hasattr(run, "belief") else run.agent.belief(run.memory)
-    return found
-
-
-def _limits(run: Any) -> tuple[float | None, float | None]:
-    agent = getattr(run, "agent", None)
-    return getattr(agent, "r_min", None), getattr(agent, "r_max", None)
+    if given.task.reward_range is not None or None not in given.reward_limits:
+        return given.assumed
+    low, high = facts.frame.reward_range
+    return (*given.assumed, f"no pair pays less than {figure(low)} or more than {figure(high)}")
 
 
 def certified(

@@ -13,41 +13,13 @@ from gim.deploy import plan_of
 from gim.inference.base import Frame
 from gim.inference.belief import Belief, believed_model
 from gim.inference.certificate.judges import Judges
+from gim.inference.grounds import Aim
 from gim.model.learned import LearnedModel
-from gim.model.rewards import most_to_come
-from gim.planning import evaluate
 from gim.planning.checks import checked_policy
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-REST = 1e-5  # weight of the steps that are left out where there is no end
-
-
-class Aim(NamedTuple):
-    """What is to be earned: the rewards of so many steps, each of less weight than the last."""
-
-    horizon: int | None  # H; None: there is no end
-    discount: float = 1.0
-
-    @property
-    def steps(self) -> int:
-        """H, or so many that what follows has next to no weight."""
-        if self.horizon is not None:
-            return self.horizon
-        return 1 if self.discount == 0 else math.ceil(math.log(REST) / math.log(self.discount))
-
-    def most(self, r_max: float) -> Floats:
-        """The most that can come from each step on, [steps]; see `most_to_come`."""
-        if self.horizon is None:
-            return np.full(self.steps, max(r_max, 0.0) / (1.0 - self.discount))
-        return most_to_come(self.horizon, r_max, self.discount)
-
-    def returned(self, mdp: Any, policy: Any) -> float:
-        """What a policy earns in an MDP from where its episodes begin."""
-        discount = None if self.discount == 1.0 else self.discount
-        v = evaluate(mdp, policy, self.horizon, discount)
-        return float(mdp.start @ (v if v.ndim == 1 else v[0]))
 
 
 class Facts(NamedTuple):
