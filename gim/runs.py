@@ -142,18 +142,8 @@ class Run:
 
     def grounds(self) -> Grounds | None:
         """What a certificate rests on (`gim.certify`); None if the agent counts nothing."""
-        belief, agent, task = self.agent.belief(self.memory), self.agent, self.task
-        if belief is None:
-            return None
-        trusted = task.priors and not agent.judges_priors()
         told = import_module("gim.inference.grounds")  # by name, as above
-        found: Grounds = told.Grounds(
-            belief,
-            task,
-            reward_limits=agent.reward_limits(),
-            seed=self.seed,
-            assumed=("the visits of the prior were made in this very world",) if trusted else (),
-        )
+        found: Grounds | None = told.grounds_of(self.agent, self.memory, self.task, self.seed)
         return found
 
     @property

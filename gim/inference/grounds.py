@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Task
+from gim.agent import Agent, Task
 from gim.inference.belief import Belief
 from gim.model.rewards import most_to_come
 from gim.planning import evaluate
@@ -49,7 +49,7 @@ class Aim(NamedTuple):
 class Grounds:
     """What a certificate rests on.
 
-    `Run.grounds` makes it of a run, `Learned.grounds` of a log; of anything else a belief and a
+    `grounds_of` makes it of an agent, `Learned.grounds` of a log; of anything else a belief and a
     task are enough.
     """
 
@@ -72,3 +72,18 @@ class Grounds:
         S, A, belief = self.task.S, self.task.A, self.belief
         met = min(int(belief.counts.n.sum()), S * A * S)
         return bool(met + belief.prior.q.size + 16 * S * A <= LARGEST)
+
+
+def grounds_of(agent: Agent, memory: Any, task: Task, seed: int) -> Grounds | None:
+    """Those of an agent; None if it counts nothing."""
+    belief = agent.belief(memory)
+    if belief is None:
+        return None
+    trusted = task.priors and not agent.judges_priors()
+    return Grounds(
+        belief,
+        task,
+        reward_limits=agent.reward_limits(),
+        seed=seed,
+        assumed=("the visits of the prior were made in this very world",) if trusted else (),
+    )

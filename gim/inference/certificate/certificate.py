@@ -183,20 +183,20 @@ def certify(
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
     if not isinstance(run, Certifiable):
         raise ValueError(f"a {type(run).__name__} has learned nothing: give a run, or a Learned")
-    given = run.grounds()
-    if given is None:
+    grounds = run.grounds()
+    if grounds is None:
         raise ValueError(f"{run} counts no transitions, so there is nothing to certify")
-    if not given.certifiable:
+    if not grounds.certifiable:
         raise ValueError(
             f"{run} cannot be certified: more than {LARGEST:,} successors are too many"
         )
-    belief, task = given.belief, given.task
-    limits = reward_range(task, *given.reward_limits, belief.counts)
-    facts = facts_of(belief, task, limits, given.policy, given.start, given.aim)
-    seed = [given.seed, int(belief.counts.n.sum())]  # leaves the run's alone
+    belief, task = grounds.belief, grounds.task
+    limits = reward_range(task, *grounds.reward_limits, belief.counts)
+    facts = facts_of(belief, task, limits, grounds.policy, grounds.start, grounds.aim)
+    seed = [grounds.seed, int(belief.counts.n.sum())]  # leaves the run's alone
     rng = np.random.default_rng(seed)
     found = certified(facts, float(share), kind, rng, float(of_pairs))
-    return replace(found, assumed=_assumed(given, facts))
+    return replace(found, assumed=_assumed(grounds, facts))
 
 
 def certifiable(run: Certifiable) -> bool:
