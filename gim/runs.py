@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,6 @@ from gim.policy import Policy
 from gim.reports import Callback, Report
 from gim.run_files import check_clock
 from gim.stepwise import Stepwise
-
-if TYPE_CHECKING:
-    from gim.inference.grounds import Grounds
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -131,20 +128,15 @@ class Run:
         """
         belief = self.agent.belief(self.memory)
         if belief is None:
-            kind = type(self.agent).__name__
-            raise ValueError(
-                f"{kind} does not count transitions: there is nothing to find rules in"
-            )
-        task = self.task
+            raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
         # By name: what a run plays does not depend on how it is told.
         told = import_module("gim.inference.analogies")
-        return list(told.analogies_of(belief, task, *names_of(self.named_by)))
+        return list(told.analogies_of(belief, self.task, *names_of(self.named_by)))
 
-    def grounds(self) -> Grounds | None:
-        """What a certificate rests on (`gim.certify`); None if the agent counts nothing."""
+    def grounds(self) -> Any:
+        """What a certificate rests on (`gim.inference.grounds`); None if nothing is counted."""
         told = import_module("gim.inference.grounds")  # by name, as above
-        found: Grounds | None = told.grounds_of(self.agent, self.memory, self.task, self.seed)
-        return found
+        return told.grounds_of(self.agent, self.memory, self.task, self.seed)
 
     @property
     def model(self) -> LearnedModel | None:
@@ -183,8 +175,9 @@ class Run:
         return named(policy, self.named_by).table()
 
     def __repr__(self) -> str:
-        done = f"{self.returns.size}/{self.episodes} episodes"
-        return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+        return (
+            f"<Run of {self.agent}, seed {self.seed}, {self.returns.size}/{self.episodes} episodes>"
+        )
 
     def _repr_html_(self) -> str:
         return html.of_run(self)

@@ -65,8 +65,7 @@ LEVELS = [
 ]
 LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 
-# What is imported under TYPE_CHECKING only the type checker follows: it points upwards, or to what
-# a run can tell of itself but does not play by.
+# What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
 FOR_TYPES_ALONE = {
     ("gim.agent", "gim.inference.belief"),
     ("gim.experiments.logs.from_log", "gim.experiments.trial"),
@@ -76,7 +75,6 @@ FOR_TYPES_ALONE = {
     ("gim.gymnasium_env", "gim.mdp"),
     ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),
-    ("gim.runs", "gim.inference.grounds"),
 }
 
 
