@@ -126,8 +126,7 @@ class Run:
             >>> rule.action, rule.outcomes[0][0]
             ('up', {'row': -1})
         """
-        belief = self.agent.belief(self.memory)
-        if belief is None:
+        if (belief := self.agent.belief(self.memory)) is None:
             raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
         # By name: what a run plays does not depend on how it is told.
         told = import_module("gim.inference.analogies")
@@ -175,9 +174,8 @@ class Run:
         return named(policy, self.named_by).table()
 
     def __repr__(self) -> str:
-        return (
-            f"<Run of {self.agent}, seed {self.seed}, {self.returns.size}/{self.episodes} episodes>"
-        )
+        done = f"{self.returns.size}/{self.episodes} episodes"
+        return f"<Run of {self.agent}, seed {self.seed}, {done}>"
 
     def _repr_html_(self) -> str:
         return html.of_run(self)
