@@ -84,7 +84,7 @@ def test_environments_speak_in_their_own_numbers():
 
 
 def test_who_does_not_count_has_no_rules():
-    with pytest.raises(ValueError, match="q_learning.* counts no transitions"):
+    with pytest.raises(ValueError, match=r"q_learning.* counts no transitions"):
         gim.run("q_learning", "riverswim", 5).analogies()
 
 
