@@ -103,7 +103,7 @@ def loss_table(results: ResultsByCell, cells: list[Cell], kind: str) -> Table:
             [
                 cell.panel,
                 mean(bound, ".3f"),
-                mean(loss, ".3f"),
+                mean(loss, "z.3f"),
                 with_error(kept),
                 coverage_verdict(kept, OF_RETURNS),
                 with_error(earned),
