@@ -249,18 +249,23 @@ def test_noise_of_rewards_is_pooled_over_pairs_met_twice():
 
 
 def test_a_prediction_that_says_little_is_no_visit():
-    """What is left open: (1 - .25) / 1.25 = .6, then .6 / (1 + n0), .5 + .5 * 0, .6 + .4 * 0."""
+    """Left open are .75 / (1 + n0) of four even states, .5 + .5 * 0 and .6 + .4 * 0 of one.
+
+    And .4 + .6 * .5 / (1 + 3) = .475 of two even ones.
+    """
     q = np.zeros((5, 2, 5))
     q[0, 0, :4] = q[0, 1, :4] = q[1, 1, :4] = 0.25  # sum of squares: .25
     q[1, 0, 0] = q[2, 0, 0] = q[2, 1, 0] = 1.0
+    q[3, 0, :2] = 0.5
     n0, doubt = np.zeros((5, 2)), np.zeros((5, 2))
-    n0[:3] = [[0.25, 0.6], [0.25, 0.25], [9.0, 9.0]]
-    doubt[2] = 0.5, 0.6
+    n0[:4] = [[0.25, 0.6], [0.25, 0.25], [9.0, 9.0], [3.0, 0.0]]
+    doubt[2:4] = [[0.5, 0.6], [0.4, 0.0]]
     counts = new_counts(5, 2)
     counts.n[1, 1] = 1  # it was met: its own visit speaks
     found = unknowns(belief_of(counts, np.zeros(5, bool), prior_of(q, n0, doubt=doubt)))
-    nothing = [[True, True], [True, True]]  # no prediction: a wild guess leaves 1
-    assert found.tolist() == [[True, False], [False, False], [False, True], *nothing]
+    nothing = True  # is predicted: a wild guess leaves 1
+    told = [[True, False], [False, False], [False, True], [False, nothing], [nothing, nothing]]
+    assert found.tolist() == told
     assert not unknowns(belief_of(counts, np.zeros(5, bool), no_prior(5, 2))).any()
 
 
@@ -370,6 +375,32 @@ def test_taxi_is_solved_in_a_few_hundred_or_thousand_steps(rewards, seed, steps)
 def asked(counts, given=False):
     told = SimpleNamespace(given=given)
     return SimpleNamespace(counts=counts, terminal=np.zeros(2, bool), rewards=told)
+
+
+def test_what_a_pair_may_hide_is_worth_a_test_that_grows():
+    """The width of rewards, and the chance to be led astray, times (1 + steps / 40)^.6.
+
+    Of pairs never met, .28 = 1 - .9 * .8 of which may pay anything; then what the range misses.
+    """
+    even, ones = np.full((2, 2, 2), 0.5), np.ones((2, 2))
+    prior = prior_of(even, 4 * ones, r_n0=4 * ones, doubt=0.1 * ones, r_doubt=0.2 * ones)
+    counts = new_counts(2, 2)
+    counts.n[0], counts.R[0] = 60, (180.0, 0.0)
+    counts.next[:4] = 30.0
+    belief, steps = belief_of(counts, np.zeros(2, bool), prior), 5 * (3 + 1)
+
+    def tests():
+        mind = SimpleNamespace(task=SimpleNamespace(H=5), episode=3, kept={})
+        return gim.Analogist()._tests(SimpleNamespace(belief=belief), (-1.0, 3.0), mind)
+
+    test, astray = tests()
+    assert np.allclose(test, 4.0**0.6 * 4.0 * np.array([0.0, 0.0, 0.28, 0.28]))
+    assert np.allclose(astray, 4.0**0.6 * np.array([0.0, 0.0, 0.1, 0.1]))
+    counts.R[0, 0] = 0.0  # half of the range, 1, is above all that was met
+    hidden = np.array([0.0, 0.0, 0.28, 0.28])
+    sought = missing(belief, (-1.0, 3.0), np.zeros(2, np.int64), hidden, 5)
+    assert sought.any()
+    assert np.allclose(tests()[0], test + steps * sought)
 
 
 def test_the_range_says_what_is_still_missing():
@@ -486,7 +517,9 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
-    *_, pooled, _, (scale, _, _, full, *_), _, _, _ = asked[-1]
+    *_, pooled, _, (scale, rare, hope, full, *_), _, _, _ = asked[-1]
+    least = 0.0 if noise else analogist.HOPE  # of the bonus for what few visits have missed
+    assert hope == pytest.approx(full * max(0.25, least) * math.sqrt(rare / scale))
     assert (pooled < 1).all()
     assert ((pooled > 0) == (noise > 0)).all()
     assert full == 4 * scale  # taken where they are noisy: see the formula of the plan

@@ -248,3 +248,14 @@ def test_authors_presets_exist_for_the_four_tasks_only():
 def test_bad_parameters(given, message):
     with pytest.raises(ValueError, match=message):
         gim.GIM(**given)
+
+
+@pytest.mark.filterwarnings("ignore:1 state never had a known action")
+@pytest.mark.parametrize("worth", [0.0, 0.25, 3.0])
+def test_a_completed_row_is_worth_what_is_asked(worth):
+    """Where the pair is not known; 0 visits are next to none: any of its own overrule it."""
+    run = gim.run(gim.GIM(m=3, rho=0.8, worth=worth), "gridworld", episodes=400, seed=0)
+    n0, known = run.memory.belief.prior.n0, run.memory.known.mask
+    assert run.explored_at is not None
+    assert 0 < known.sum() < known.size
+    assert (n0 == np.where(known, 0.0, max(worth, 1e-300))).all()
