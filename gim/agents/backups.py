@@ -13,57 +13,47 @@ import numpy as np
 from gim.inference.shared_rows import sums_of_blocks
 from gim.jit import hot
 
-STRIP = 512  # pairs whose sums stay in the nearest cache, and N in the next
-
-
-@hot
-def strip_moments(columns: Any, v: Any, begin: int, end: int, mean: Any, square: Any) -> None:
-    """Sums of N v and N v^2 over next states, of the pairs from `begin` to `end`.
-
-    Four next states at a time, one after the other: sums are read and written once for all four.
-    """
-    S = v.size
-    rest = S - S % 4
-    for i in range(begin, end):
-        mean[i] = square[i] = 0.0
-    for t in range(0, rest, 4):
-        w, x, y, z = v[t], v[t + 1], v[t + 2], v[t + 3]
-        w2, x2, y2, z2 = w * w, x * x, y * y, z * z
-        for i in range(begin, end):
-            a, b, c, d = columns[t, i], columns[t + 1, i], columns[t + 2, i], columns[t + 3, i]
-            mean[i] = mean[i] + a * w + b * x + c * y + d * z
-            square[i] = square[i] + a * w2 + b * x2 + c * y2 + d * z2
-    for t in range(rest, S):
-        x, x2 = v[t], v[t] * v[t]
-        for i in range(begin, end):
-            mean[i] += columns[t, i] * x
-            square[i] += columns[t, i] * x2
-
-
-@hot
-def strip_means(columns: Any, v: Any, begin: int, end: int, mean: Any) -> None:
-    """Those of N v alone."""
-    S = v.size
-    rest = S - S % 4
-    for i in range(begin, end):
-        mean[i] = 0.0
-    for t in range(0, rest, 4):
-        w, x, y, z = v[t], v[t + 1], v[t + 2], v[t + 3]
-        for i in range(begin, end):
-            a, b, c, d = columns[t, i], columns[t + 1, i], columns[t + 2, i], columns[t + 3, i]
-            mean[i] = mean[i] + a * w + b * x + c * y + d * z
-    for t in range(rest, S):
-        x = v[t]
-        for i in range(begin, end):
-            mean[i] += columns[t, i] * x
-
 
 @hot
 def moments_dense(columns: Any, v: Any, mean: Any, square: Any) -> None:
-    """Sums of N v and of N v^2 over next states, into mean and square [S*A]."""
-    pairs = mean.size
-    for begin in range(0, pairs, STRIP):
-        strip_moments(columns, v, begin, min(begin + STRIP, pairs), mean, square)
+    """Sums of N v and of N v^2 over next states, into mean and square [S*A].
+
+    Two next states at a time, one after the other: sums are read and written once for both. With
+    four, or for a part of the pairs, the compiler no longer takes several pairs at once.
+    """
+    S = v.size
+    rest = S - S % 2
+    for i in range(mean.size):
+        mean[i] = square[i] = 0.0
+    for t in range(0, rest, 2):
+        x, y = v[t], v[t + 1]
+        x2, y2 = x * x, y * y
+        for i in range(mean.size):
+            a, b = columns[t, i], columns[t + 1, i]
+            mean[i] = mean[i] + a * x + b * y
+            square[i] = square[i] + a * x2 + b * y2
+    if rest < S:
+        x, x2 = v[rest], v[rest] * v[rest]
+        for i in range(mean.size):
+            mean[i] += columns[rest, i] * x
+            square[i] += columns[rest, i] * x2
+
+
+@hot
+def means_dense(columns: Any, v: Any, mean: Any) -> None:
+    """Those of N v alone."""
+    S = v.size
+    rest = S - S % 2
+    for i in range(mean.size):
+        mean[i] = 0.0
+    for t in range(0, rest, 2):
+        x, y = v[t], v[t + 1]
+        for i in range(mean.size):
+            mean[i] = mean[i] + columns[t, i] * x + columns[t + 1, i] * y
+    if rest < S:
+        x = v[rest]
+        for i in range(mean.size):
+            mean[i] += columns[rest, i] * x
 
 
 @hot
@@ -83,19 +73,13 @@ def moments_csr(N: Any, v: Any, mean: Any, square: Any) -> None:
 def sums_dense(
     columns: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any
 ) -> Any:
-    """Sums of N v and N v^2 over next states and, with tests, of N v0: mean, square, later [S*A].
-
-    In strips of pairs whose sums stay in the nearest cache.
-    """
-    pairs = mean.size
-    for begin in range(0, pairs, STRIP):
-        end = min(begin + STRIP, pairs)
-        strip_moments(columns, v, begin, end, mean, square)
-        if tests:
-            strip_means(columns, v0, begin, end, later)
-        else:
-            for i in range(begin, end):
-                later[i] = 0.0
+    """Sums of N v and N v^2 over next states and, with tests, of N v0: mean, square, later [S*A]."""
+    moments_dense(columns, v, mean, square)
+    if tests:
+        means_dense(columns, v0, later)
+    else:
+        for i in range(later.size):
+            later[i] = 0.0
 
 
 @hot
