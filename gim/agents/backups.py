@@ -73,7 +73,7 @@ def moments_csr(N: Any, v: Any, mean: Any, square: Any) -> None:
 def sums_dense(
     columns: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any
 ) -> Any:
-    """Sums of N v and N v^2 over next states and, with tests, of N v0: mean, square, later [S*A]."""
+    """Sums of N v and N v^2 over next states, with tests of N v0: mean, square, later [S*A]."""
     moments_dense(columns, v, mean, square)
     if tests:
         means_dense(columns, v0, later)
