@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import json
 import sys
 from pathlib import Path
 from types import FunctionType
@@ -318,6 +319,15 @@ def test_a_run_is_kept_resumed_and_written_as_a_table(toy, tmp_path, monkeypatch
     text = (out / "table.md").read_text()
     assert "| all | 4 | 3 | 0 | 0 | 1 | 1.000 |" in text
     assert f"{row} low is low |" in text
+
+
+def test_only_survivors_run_again(tmp_path):
+    """A timeout is a kill: with fewer tests than before it might not be one."""
+    kept, statuses = tmp_path / "outcomes.jsonl", (KILLED, TIMEOUT, SURVIVED)
+    lines = [json.dumps({"id": each, "status": each, "test": ""}) for each in statuses]
+    kept.write_text("\n".join(lines))
+    assert set(tool._outcomes(kept, again=False)) == {*statuses}
+    assert set(tool._outcomes(kept, again=True)) == {KILLED, TIMEOUT}
 
 
 def test_a_mutant_is_shown_as_a_diff(capsys):

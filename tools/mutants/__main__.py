@@ -23,7 +23,7 @@ from queue import SimpleQueue
 
 from tools.mutants.operators import Mutant, mutants_of
 from tools.mutants.reach import Reach, Test
-from tools.mutants.scratch import KILLED, SURVIVED, UNFIT, Outcome, Scratch
+from tools.mutants.scratch import SURVIVED, UNFIT, Outcome, Scratch
 from tools.mutants.table import EQUIVALENT, Fate, score, table
 
 ROOT = Path(__file__).parent.parent.parent
@@ -154,7 +154,7 @@ def _options() -> argparse.ArgumentParser:
     add("--budget", type=float, default=300, metavar="SECONDS", help="of tests a mutant (300)")
     add("--slow", type=float, default=5, metavar="SECONDS", help="compile slower tests (5)")
     add("--jobs", type=int, default=1, metavar="N", help="mutants at a time (1)")
-    add("--again", action="store_true", help="run those again that were not killed")
+    add("--again", action="store_true", help="run those again that have survived")
     add("--show", metavar="ID", help="print a mutant as a diff, and run nothing")
     add("--out", type=Path, default=ROOT / "results" / "mutants", metavar="FOLDER")
     return parser
@@ -178,7 +178,7 @@ def _outcomes(kept: Path, again: bool) -> dict[str, Outcome]:
     lines = kept.read_text().splitlines() if kept.exists() else []
     records = [json.loads(line) for line in lines if line.endswith("}")]  # the last may be cut
     known = {each["id"]: Outcome(each["status"], each["test"]) for each in records}
-    return {k: v for k, v in known.items() if not again or v.status == KILLED}
+    return {k: v for k, v in known.items() if not again or v.status != SURVIVED}
 
 
 def _fate(mutant: Mutant, known: dict[str, Outcome], reasons: dict[str, dict[str, str]]) -> Fate:
