@@ -56,7 +56,7 @@ class Grounds:
     belief: Belief  # what was seen and inferred
     task: Task  # sizes, horizon, available pairs, the range of rewards
     policy: Any = None  # what is certified, in any form that an MDP takes; None: the best plan
-    start: Floats | None = None  # [S] where episodes begin; None: where they were seen to
+    start: Floats | None = None  # [S] where episodes begin; None: as the task has it
     aim: Aim | None = None  # None: the rewards up to the task's horizon
     reward_limits: tuple[float | None, float | None] = (None, None)  # told; None: the task's
     seed: int = 0  # of the models that are drawn
