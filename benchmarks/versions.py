@@ -2,10 +2,13 @@
 
     python -m benchmarks.versions ../before
     python -m benchmarks.versions ../before --rounds 60 --agents ucbvi --worlds riverswim
+    python -m benchmarks.versions ../before --agents gim --steps 5000000
 
 The argument is the folder of another tree. Both versions stay loaded in a process of their own and
 play in turns, so that a busy machine slows both; of each the fastest quarter of the rounds counts,
-in processor time. `gim:m=1000000` explores all the time, `gim` mostly follows its plan.
+in processor time. `gim:m=1000000` explores all the time, `gim` mostly follows its plan; the more
+steps, the less its inference and its start count. Everything is compiled before the first round,
+parts that would otherwise run plain until compiling them pays (`gim.jit.seldom`) as well.
 """
 
 from __future__ import annotations
@@ -23,11 +26,12 @@ WORLDS = ["riverswim", "gridworld", "casinoland", "synthetic"]
 LEARNERS = ["q_learning", "ucbvi", "gim", "gim:m=1000000"]
 GOAL = 0.95
 STEPS = {"ucbvi": 40_000}  # of a round, so that it takes some tenths of a second
-MANY = 1_000_000
+MANY = 1_000_000  # of the others
 ROOT = Path(__file__).parent.parent
 
 SERVER = """
-import sys, time, warnings, gim
+import sys, time, warnings, gim, gim.jit
+gim.jit.MUCH = gim.jit.AT_ONCE = 0.0
 warnings.simplefilter("ignore")
 for line in sys.stdin:
     agent, world, steps = line.split()
@@ -53,11 +57,11 @@ class Version:
             text=True,
         )
 
-    def rate(self, agent: str, world: str) -> float:
+    def rate(self, agent: str, world: str, steps: int) -> float:
         """Steps a second of one round."""
         assert self.process.stdin is not None
         assert self.process.stdout is not None
-        print(agent, world, STEPS.get(agent, MANY), file=self.process.stdin, flush=True)
+        print(agent, world, steps, file=self.process.stdin, flush=True)
         answer = self.process.stdout.readline()
         if not answer:
             raise SystemExit(f"{agent} does not play in {world}")
@@ -68,15 +72,16 @@ class Version:
         self.process.communicate()
 
 
-def ratio(before: Version, now: Version, agent: str, world: str, rounds: int) -> list[float]:
+def ratio(
+    versions: tuple[Version, Version], agent: str, world: str, steps: int, rounds: int
+) -> list[float]:
     """Steps a second before and now, their ratio, and the median of the ratios of rounds."""
-    versions = (before, now)
     for version in versions:
-        version.rate(agent, world)  # compiles
+        version.rate(agent, world, steps)  # compiles
     rates: tuple[list[float], list[float]] = ([], [])
     for k in range(rounds):
         for i in (0, 1) if k % 2 else (1, 0):
-            rates[i].append(versions[i].rate(agent, world))
+            rates[i].append(versions[i].rate(agent, world, steps))
     old, new = (mean(sorted(each)[-max(1, rounds // 4) :]) for each in rates)
     return [old, new, new / old, median(b / a for a, b in zip(*rates, strict=True))]
 
@@ -86,22 +91,24 @@ def main() -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.versions", description=__doc__)
     parser.add_argument("before", type=Path, help="the folder of another tree")
     parser.add_argument("--rounds", type=int, default=20)
+    parser.add_argument("--steps", type=int, help="of a round; else by learner")
     parser.add_argument("--agents", nargs="+", default=LEARNERS)
     parser.add_argument("--worlds", nargs="+", default=WORLDS)
     args = parser.parse_args()
-    before, now = Version(args.before.resolve()), Version(ROOT)
+    versions = Version(args.before.resolve()), Version(ROOT)
     rows, missed = [], False
     try:
         for agent in args.agents:
             for world in args.worlds:
-                old, new, fast, usual = ratio(before, now, agent, world, args.rounds)
+                steps = args.steps or STEPS.get(agent, MANY)
+                old, new, fast, usual = ratio(versions, agent, world, steps, args.rounds)
                 missed |= max(fast, usual) < GOAL
                 rates = [f"{rate / 1e6:.2f}" for rate in (old, new)]
                 rows.append([agent, world, *rates, f"{fast:.3f}", f"{usual:.3f}"])
                 print(*rows[-1], file=sys.stderr, flush=True)
     finally:
-        before.close()
-        now.close()
+        for version in versions:
+            version.close()
     print(machine())
     head = ["agent", "world", "before, M/s", "now", "ratio", "median of rounds"]
     print(table(head, rows))
