@@ -2,7 +2,9 @@
 
 A row with n non-zeros becomes n equally likely cells; each holds a cut and two successors, the
 first taken below the cut, the second above (Walker, 1977; built as Vose, 1991). One uniform number
-picks the cell and the side. Row s*A + a belongs to the pair (s, a), the last row to the start.
+in [0, n) picks the cell, by its whole part, and the side: cuts are counted from the start of the
+row, so that it is compared as it is. Row s*A + a belongs to the pair (s, a), the last row to the
+start.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class AliasTables(NamedTuple):
     A: int
     H: int
     first: NDArray[np.int64]  # [S*A + 2] where the cells of each row begin
-    cut: NDArray[np.float64]  # [cells]
+    cut: NDArray[np.float64]  # [cells] from k to k+1 in the row's cell k
     state: NDArray[np.int64]  # [2 * cells] successor below and above the cut
     reward: NDArray[np.float64]  # [S*A] by pair, or [2 * cells] by successor
     by_next: bool  # whether the reward depends on the successor
@@ -41,7 +43,7 @@ def draw(world: Any, row: int, rng: Any) -> Any:
     first = world.first[row]
     u = rng.random() * (world.first[row + 1] - first)
     cell = int(u)
-    return 2 * (first + cell) + int(u - cell >= world.cut[first + cell])
+    return 2 * (first + cell) + int(u >= world.cut[first + cell])
 
 
 @hot
@@ -125,6 +127,9 @@ def _on_pattern(payments: Any, rows: Any) -> NDArray[np.float64]:
 def _fill(first: Any, cut: Any, other: Any, todo: Any) -> None:
     """Turn probabilities (in `cut`) into cuts, and set each cell's second successor (a place).
 
+    u >= cut in place of u - cell >= the cell's share below: no number u is on another side, since
+    u - cell is exact.
+
     `todo` has room for the longest row: to measure that here would compile for seconds.
     """
     for row in range(first.size - 1):
@@ -156,6 +161,11 @@ def _fill(first: Any, cut: Any, other: Any, todo: Any) -> None:
             cut[todo[j]] = 1.0
         for j in range(rich, n):
             cut[todo[j]] = 1.0
+        for k in range(low, high):
+            share, cell = cut[k], float(k - low)
+            cut[k] = cell + share
+            if cut[k] - cell < share:  # rounded down: the next number is the first above the cut
+                cut[k] = np.nextafter(cut[k], np.inf)
 
 
 @hot

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from typing import NamedTuple
 
 import gymnasium
 import numpy as np
@@ -14,10 +15,10 @@ from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit, TransformRewa
 
 import gim
 from gim.agent import agents
-from gim.jit import bind, hot
+from gim.jit import bind, hot, plain
 from gim.loop import Compiled, streams
 from gim.run import prepare
-from gim.sampling import make_world
+from gim.sampling import draw, make_world
 from gim.stepwise import Stepwise, converse
 from gim.testing.agents import small_worlds
 
@@ -41,9 +42,61 @@ def test_alias_tables_hold_the_exact_probabilities(world):
         chance = np.zeros(world.S)
         low, high = tables.first[row], tables.first[row + 1]
         for cell in range(low, high):
-            chance[tables.state[2 * cell]] += tables.cut[cell] / (high - low)
-            chance[tables.state[2 * cell + 1]] += (1 - tables.cut[cell]) / (high - low)
+            below = tables.cut[cell] - (cell - low)
+            assert 0 <= below <= 1
+            chance[tables.state[2 * cell]] += below / (high - low)
+            chance[tables.state[2 * cell + 1]] += (1 - below) / (high - low)
         assert np.allclose(chance, expected, atol=1e-12)
+
+
+def shares_and_aliases(p):
+    """Vose's method (1991) with two stacks: the share below the cut of each cell, and its alias."""
+    n = len(p)
+    total = 0.0
+    for chance in p:
+        total += chance
+    share, alias = [chance * (n / total) for chance in p], list(range(n))
+    poor, rich = [k for k in range(n) if share[k] < 1], [k for k in range(n) if share[k] >= 1]
+    while poor and rich:
+        k, giver = poor.pop(), rich[-1]
+        alias[k] = giver
+        share[giver] -= 1 - share[k]
+        if share[giver] < 1:
+            poor.append(rich.pop())
+    for k in poor + rich:
+        share[k] = 1.0
+    return share, alias
+
+
+class Chosen(NamedTuple):
+    """A random stream of one chosen number."""
+
+    u: float
+
+    def random(self):
+        return self.u
+
+
+def test_a_draw_agrees_with_shares_of_cells_next_to_every_cut():
+    # Cuts are counted from the start of the row: beyond the first cell they are rounded. Eight
+    # cells, so that the number drawn, u / 8, is exact.
+    n, rows = 8, np.random.default_rng(5).dirichlet(np.ones(8), 8)
+    tables = make_world(gim.TabularMDP(rows[:, None], np.zeros((n, 1)), horizon=2))
+    met, rounded = set(), 0
+    for row, p in enumerate(rows):
+        shares, aliases = shares_and_aliases(p)
+        for cell in range(n):
+            rounded += cell + shares[cell] - cell < shares[cell]
+            at = cell + shares[cell]
+            for u in (np.nextafter(at, 0), at, np.nextafter(at, n), cell + 0.5):
+                if int(u) == cell:
+                    above = u - cell >= shares[cell]
+                    met.add((bool(above), u == at))
+                    place = plain(draw)(tables, row, Chosen(u / n))
+                    assert place == 2 * (n * row + cell) + above
+                    assert tables.state[place] == (aliases[cell] if above else cell)
+    assert rounded > 5
+    assert met == {(True, True), (True, False), (False, True), (False, False)}
 
 
 def test_agents_that_act_and_learn_alike_share_one_loop():
