@@ -9,6 +9,9 @@ play in turns, so that a busy machine slows both; of each the fastest quarter of
 in processor time. `gim:m=1000000` explores all the time, `gim` mostly follows its plan; the more
 steps, the less its inference and its start count. Everything is compiled before the first round,
 parts that would otherwise run plain until compiling them pays (`gim.jit.seldom`) as well.
+
+The compiler does not order code in the same way each time: one source compiled twice runs at speeds
+up to a tenth apart. Repeat with other folders in `NUMBA_CACHE_DIR` before a ratio is believed.
 """
 
 from __future__ import annotations
