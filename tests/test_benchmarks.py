@@ -135,26 +135,53 @@ class Played:
     def __init__(self, rates):
         self.left = [1.0, *rates]  # the first round compiles, and does not count
 
-    def rate(self, agent, world):
+    def rate(self, agent, world, steps):
+        assert (agent, world, steps) == ("ucbvi", "riverswim", 200)
         return self.left.pop(0)
 
 
 def test_two_versions_are_compared_by_their_fastest_rounds():
     before, now = Played([10.0, 8.0, 2.0, 4.0]), Played([9.0, 6.0, 3.0, 4.0])
-    found = versions.ratio(before, now, "ucbvi", "riverswim", rounds=4)
-    assert found == [10.0, 9.0, 0.9, (1.0 + 0.9) / 2]
+    found = versions.fastest((before, now), "ucbvi", "riverswim", 200, rounds=4)
+    assert found == (10.0, 9.0)
     assert before.left == now.left == []
 
 
-def test_a_version_plays_what_it_is_asked_to(monkeypatch):
-    monkeypatch.setattr(versions, "MANY", 200)
-    version = versions.Version(versions.ROOT)
+def test_a_ratio_is_one_of_means_over_compilations():
+    said, ratio = versions.row_of("gim", "riverswim", [(1e6, 3e6), (3e6, 6e6)])
+    assert ratio == 2.25
+    assert said == ["gim", "riverswim", "2.00", "4.50", "2.250", "2.00 to 3.00"]
+
+
+def test_a_version_plays_what_it_is_asked_to(tmp_path):
+    version = versions.Version(versions.ROOT, tmp_path)
     try:
-        assert version.rate("random", "riverswim") > 0
+        assert version.rate("random", "riverswim", 200) > 0
+        assert any(tmp_path.iterdir())  # compiled there, and nowhere else
         with pytest.raises(SystemExit, match="nobody does not play in riverswim"):
-            version.rate("nobody", "riverswim")
+            version.rate("nobody", "riverswim", 200)
     finally:
         version.close()
+
+
+def test_both_versions_are_compiled_anew_and_said_of_each(monkeypatch, capsys):
+    asked = []
+    ways = iter([[(1e6, 2e6), (1e6, 1e6)], [(1e6, 2e6), (1e6, 8e5)]])
+
+    def compiled_anew(before, games, rounds):
+        asked.append((games, rounds))
+        return next(ways)
+
+    monkeypatch.setattr(versions, "compiled_anew", compiled_anew)
+    given = ["versions", "nowhere", "--compilations", "2", "--worlds", "riverswim"]
+    monkeypatch.setattr(sys, "argv", [*given, "--agents", "ucbvi", "gim", "--rounds", "3"])
+    assert versions.main() == 1  # the second is at .9
+    games = [("ucbvi", "riverswim", 40_000), ("gim", "riverswim", 1_000_000)]
+    assert asked == [(games, 3)] * 2
+    told = capsys.readouterr()
+    assert told.err.count("compilation 2 of 2") == 2
+    assert "0.900" in told.out
+    assert "0.80 to 1.00" in told.out
 
 
 def test_bounds_on_logs_are_counted_on_both_sides(capsys):
