@@ -7,8 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from gim.inference.certificate import certified
 from gim.worlds import world_of
-from tests.certificates import KINDS, certificate_of
+from tests.certificates import KINDS, belief_in, facts
 
 TASKS = {
     "shared": "shared_factors:S=24,A=16,J=2",
@@ -23,12 +24,13 @@ def certified_worlds():
     """Certificates of both kinds in twelve worlds of each task, with few and with more visits."""
     made = {}
     for name, task in TASKS.items():
-        for kind in KINDS:
-            made[name, kind] = []
-            for seed in range(12):
-                mdp = world_of(f"{task},seed={100 + seed}")
-                visits = (2, 4, 12)[seed % 3]
-                made[name, kind].append((certificate_of(mdp, visits, 0.9, kind, seed), mdp))
+        made |= {(name, kind): [] for kind in KINDS}
+        for seed in range(12):
+            mdp = world_of(f"{task},seed={100 + seed}")
+            given = facts(mdp, belief_in(mdp, (2, 4, 12)[seed % 3], seed))
+            for kind in KINDS:
+                found = certified(given, 0.9, kind, np.random.default_rng(seed))
+                made[name, kind].append((found, mdp))
     return made
 
 

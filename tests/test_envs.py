@@ -203,7 +203,7 @@ def test_a_large_grid_is_sparse():
 
 def p_values(counted, expected):
     """Chi-square p-values of each row of counts, rare outcomes pooled."""
-    values = []
+    found, freedom = [], []
     for seen, p in zip(counted, expected, strict=True):
         n = seen.sum()
         assert not seen[p == 0].any(), "something impossible happened"
@@ -212,8 +212,10 @@ def p_values(counted, expected):
         if (rest := p[~often].sum() * n) > 1e-9:
             f, e = np.append(f, seen[~often].sum()), np.append(e, rest)
         if f.size > 1:
-            values.append(stats.chisquare(f, e * f.sum() / e.sum()).pvalue)
-    return np.array(values)
+            e *= f.sum() / e.sum()
+            found.append(((f - e) ** 2 / e).sum())
+            freedom.append(f.size - 1)
+    return stats.chi2.sf(found, freedom)  # all at once: scipy's own test takes a millisecond each
 
 
 def assert_plausible(counted, expected):
@@ -276,7 +278,8 @@ def test_the_environment_follows_the_model(word):
     pairs, expected = pairs_of(mdp)
     counted = np.zeros(expected.shape)
     for k, (s, a) in enumerate(pairs):
-        for _ in range(200):
+        certain = expected[k].max() == 1
+        for _ in range(5 if certain else 200):
             env.reset(options={"state": s})
             t, r, *_ = env.step(a)
             counted[k, t] += 1

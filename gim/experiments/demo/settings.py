@@ -44,6 +44,12 @@ def after_a_little(world: World) -> Run:
     return run.go()
 
 
+@lru_cache(maxsize=len(WORLDS))
+def rules_after_a_little(world: World) -> tuple[str, ...]:
+    """What that run has learned, in sentences."""
+    return tuple(str(rule) for rule in after_a_little(world).analogies())
+
+
 def earned(run: Run) -> float:
     """The exact return of the best policy: its share of the way from random to optimal."""
     assert run.mdp is not None

@@ -15,6 +15,7 @@ from gim.experiments.demo.settings import (
     Demo,
     after_a_little,
     earned,
+    rules_after_a_little,
 )
 
 
@@ -33,9 +34,9 @@ class DemoWords(Demo):
     def analyse(self, results: ResultsByCell) -> Artefact:
         """The rules of a short run in each world, the policy on the lake, and the orders."""
         rows = [
-            [world.title, world.few, f"{earned(after_a_little(world)):.0%}", str(rule)]
+            [world.title, world.few, f"{earned(after_a_little(world)):.0%}", rule]
             for world in WORLDS
-            for rule in after_a_little(world).analogies()
+            for rule in rules_after_a_little(world)
         ]
         lake = after_a_little(LAKE)
         assert lake.mdp is not None
