@@ -292,7 +292,7 @@ class Run:
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         """Put a packed state, of checked meta, into this run of the same agent and world."""
         clock = rebuild(self.clock, arrays, "clock.")
-        ends = getattr(self.world, "terminal", None)
+        ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
         check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
         prefix = "memory."
         saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import itertools
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from scipy import sparse
 
+import gim
+from gim.inference.base import Frame
 from gim.inference.candidates import Data
 from gim.inference.rewards import infer_rewards
 from gim.inference.structure import Ends, Triples, rewards_of
@@ -193,8 +194,8 @@ def test_a_passenger_never_met_pays_for_a_step_as_all_others_do():
     new = world.codes[:, 1] == 3
     triples = world.sampled(1).without(np.repeat(new[:, None], 3, axis=1))
     rows = sparse.csr_array((triples.counts, triples.indices, triples.indptr))
-    made_of = SimpleNamespace(codes=world.codes, ordinal=triples.ordinal)
-    facts = SimpleNamespace(variables=made_of, action_variables=None, terminal=world.terminal)
+    made_of = gim.Variables(world.codes, ordinal=triples.ordinal)
+    facts = Frame(world.available, world.terminal, (-2.0, -1.0), variables=made_of)
     data = Data(rows, triples.n, world.available, 2.0, facts, triples.R, triples.R2)
     told = infer_rewards(data, sparse.csr_array(world.rows()))
     assert (told["r_n0"] > 0)[:, :2].all()

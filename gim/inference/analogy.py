@@ -193,7 +193,7 @@ def hardly_tried(split: CrossValidation) -> Floats:
     pieces do, four and six tell.
     """
     data = split.data
-    made_of = None if data.facts is None else data.facts.action_variables
+    made_of = data.facts.action_variables
     if made_of is not None and any(made_of.ordinal):
         return np.zeros(data.A)
     return np.asarray(0.5 / (np.bincount(split.pairs % data.A, minlength=data.A) + 1.0) ** 2)

@@ -105,7 +105,7 @@ def _visits(given: Any) -> NDArray[np.int64]:
 
 def same_variables(model: LearnedModel, world: Any) -> bool:
     """Whether a model and a world (a task, or what a candidate is told) have the same variables."""
-    one, other = model.variables, getattr(world, "variables", None)
+    one, other = model.variables, world.variables
     if one is None or other is None or world.available.shape[1] != model.A:
         return False
     return bool(one.names == other.names and one.ordinal == other.ordinal)

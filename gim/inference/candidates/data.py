@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
+from gim.inference.base import Frame
 from gim.inference.candidates.lowrank import Dense, Sparse
 from gim.jit import seldom
 from gim.model.counts import DENSE_LIMIT, nonzeros
@@ -25,7 +26,7 @@ class Data:
         n: [S, A] visits; 0 for pairs that are held out, whatever N says of them.
         available: [S, A] pairs that can be played.
         ridge: visits that shrinkage is worth before the data say how much they want.
-        facts: what else is known of the world (`gim.inference.base.Frame`).
+        facts: what is certain about the world besides; None: nothing else.
         paid, paid2: sums of rewards and of their squares, aligned with a CSR `N`, or None.
     """
 
@@ -35,13 +36,15 @@ class Data:
         n: Floats,
         available: NDArray[np.bool_],
         ridge: float = 2.0,
-        facts: Any = None,
+        facts: Frame | None = None,
         paid: Any = None,
         paid2: Any = None,
     ) -> None:
         self.n = np.where(available, n, 0.0)  # [S, A]
-        self.available, self.ridge, self.facts = available, ridge, facts
+        self.available, self.ridge = available, ridge
         self.S, self.A = n.shape
+        nothing = Frame(available, np.zeros(self.S, bool), (-np.inf, np.inf))
+        self.facts = nothing if facts is None else facts
         self.small = n.size * len(n) <= DENSE_LIMIT  # whether [S, A, S] numbers fit
         self._within: dict[int, tuple[Dense, Floats]] = {}
         self._starts: dict[str, Floats] = {}

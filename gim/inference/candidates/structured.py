@@ -31,9 +31,8 @@ class Explained(Fitted):
 
     def __init__(self, structure: Any) -> None:
         self.structure = structure
-        blocks = getattr(structure, "blocks", ())
-        if not getattr(structure, "read", False):  # else they speak of variables that only it knows
-            shifts = (shift for block in blocks for shift in block.form.move.shifts)
+        if not structure.read:  # else they speak of variables that only it knows
+            shifts = (shift for block in structure.blocks for shift in block.form.move.shifts)
             self.shifts = tuple(each for each in shifts if not isinstance(each[1], tuple))
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
@@ -82,7 +81,7 @@ class Variables(Structured, Candidate):
     @classmethod
     def suited(cls, data: Data) -> list[Candidate]:
         """Where it is known what states are made of."""
-        return [] if getattr(data.facts, "variables", None) is None else super().suited(data)
+        return [] if data.facts.variables is None else super().suited(data)
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,7 @@ class Numbers(Structured, Candidate):
     @classmethod
     def suited(cls, data: Data) -> list[Candidate]:
         """Where nothing is known of what states are made of."""
-        return super().suited(data) if getattr(data.facts, "variables", None) is None else []
+        return super().suited(data) if data.facts.variables is None else []
 
 
 @dataclass(frozen=True)
@@ -111,7 +110,7 @@ class Types(Structured, Candidate):
 def triples_of(data: Data) -> Triples:
     """The counts with what their states and actions are made of."""
     facts = data.facts
-    variables, actions = (getattr(facts, name, None) for name in ("variables", "action_variables"))
+    variables, actions = facts.variables, facts.action_variables
     return Triples(
         data.rows.indptr,
         data.rows.indices,
@@ -123,8 +122,8 @@ def triples_of(data: Data) -> Triples:
         None if actions is None else np.array(actions.ordinal),
         data.paid,
         data.paid2,
-        None if facts is None else facts.terminal,
-        getattr(facts, "pays", None),
+        facts.terminal,
+        facts.pays,
     )
 
 

@@ -48,7 +48,7 @@ class Numbered(Product):
         seen = triples.with_codes(coordinates(triples.S, numbering.columns))
         super().__init__(seen, [Block(Explained(seen, f.move), f) for f in numbering.forms])
         self.numbering = numbering
-        self.read = numbering.columns > 0  # as coordinates that nobody gave
+        self.read = numbering.columns > 0
 
     @property
     def form(self) -> Numbering:  # type: ignore[override]

@@ -30,6 +30,8 @@ class Product:
         blocks: fitted blocks; every variable is in one of them.
     """
 
+    read = False  # whether it speaks of coordinates that nobody gave
+
     def __init__(self, triples: Triples, blocks: list[Block]) -> None:
         self.triples, self.blocks = triples, blocks
         self.folds = Folds(blocks[0].data, self._without)

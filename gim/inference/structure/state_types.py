@@ -50,10 +50,13 @@ class Typed:
         without: a fold whose pairs do not count.
     """
 
+    read = False  # see `Product`
+
     def __init__(self, data: Explained, types: int, without: int | None = None) -> None:
         self.data, self.types, self.triples = data, types, data.triples
         self.folds = Folds(data, lambda fold: Typed(data, types, fold))
         self.block = Block(data, by_action(data), without)
+        self.blocks = [self.block]
         self.prior = prepared(data, by_action(data), without)
         self.mixture = mixed(self.prior, types)
         self.lists = [self._lists(k) for k in range(types)]

@@ -43,13 +43,12 @@ def rules(fitted: Any, names: Names) -> list[Rule]:
         fitted: a structure found by `by_variables`, `by_numbers` or `by_types`.
         names: of variables, actions, states.
     """
-    triples = fitted.triples
-    if getattr(fitted, "read", False):
+    triples, blocks = fitted.triples, fitted.blocks
+    if fitted.read:
         names = replace(names, variables=("row", "column"), values=(), units=())
     pairs = triples.met
     rows = fitted.rows(pairs, apart=True)
     odd, spoken = exceptions(rows, pairs, triples), np.diff(rows.indptr) > 0
-    blocks = [fitted.block] if isinstance(fitted, Typed) else fitted.blocks
     by_action = triples.A == 1 or any(_by_action(block) for block in blocks)
     kind, called = _places(fitted, blocks, names)
     if by_action and not called and triples.A > 1:  # it may be that none differs after all
