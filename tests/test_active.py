@@ -11,6 +11,7 @@ from gim.exploration import active
 from gim.exploration.active import Active, Walk, collect, gains, reduction, worth
 from gim.exploration.base import new_choices
 from gim.inference.base import no_prior, prior_of
+from gim.inference.belief import belief_of
 from gim.jit import plain
 from gim.mdp import TabularMDP
 from gim.model.counts import new_counts, new_known
@@ -129,9 +130,10 @@ def test_known_pairs_are_no_goals_and_nothing_to_reach_is_a_stall():
     counts.n[:], known.mask[:] = 1, True
     counts.next[:] = 0.5
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
-    assert not Active().plan(walk, counts, known, no_prior(0, 0))
+    belief = belief_of(counts, known.terminal, no_prior(0, 0))
+    assert not Active().plan(walk, belief, known)
     known.mask[1, 0] = False
-    assert Active().plan(walk, counts, known, no_prior(0, 0))
+    assert Active().plan(walk, belief, known)
     assert walk.gain[1, 0] > 0
     assert np.count_nonzero(walk.gain) == 1
 
@@ -145,8 +147,39 @@ def test_the_plan_uses_what_is_inferred():
     counts.n[1], counts.next.reshape(S, A, S)[1, :, 1] = 30, 30
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
     prior = prior_of(q, np.full((S, A), 5.0))
-    assert Active().plan(walk, counts, known, prior)
+    assert Active().plan(walk, belief_of(counts, known.terminal, prior), known)
     assert walk.later[0, 1] > walk.later[0, 0]
+
+
+def planned(visits, doubt=0.0, n0=5.0):
+    """A plan where all pairs are said to lead to the first state, and (1, 0) was seen not to."""
+    S, A = 3, 2
+    q = np.zeros((S, A, S))
+    q[:, :, 0] = 1.0
+    counts, known = new_counts(S, A), new_known(np.ones((S, A), bool), 40, 1.0)
+    counts.n[1, 0], counts.next.reshape(S, A, S)[1, 0, 2] = visits, visits
+    walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
+    prior = prior_of(q, np.full((S, A), n0), doubt=np.full((S, A), doubt))
+    with np.errstate(all="raise"):
+        Active().plan(walk, belief_of(counts, known.terminal, prior), known)
+    return walk
+
+
+def test_visits_that_contradict_a_doubted_prediction_overrule_it():
+    """(1, 0) has led to state 2 four times: it is worth its own visits, as if nothing were said."""
+    believed, doubted = planned(4), planned(4, doubt=0.1)
+    assert believed.base[1, 0] == 4 + 5
+    assert 4 + 1 <= doubted.base[1, 0] < 4 + 1.01
+    assert doubted.gain[1, 0] > believed.gain[1, 0]
+    assert believed.base[0, 0] == 5
+    assert doubted.base[0, 0] == pytest.approx(0.9 * 5)  # nothing was met: the doubt alone
+
+
+def test_a_prediction_that_replaces_data_leaves_nothing_to_ask():
+    walk = planned(4, n0=np.inf)
+    assert not walk.gain.any()
+    assert not walk.later.any()
+    assert np.isfinite(walk.base).all()
 
 
 @pytest.mark.filterwarnings("ignore::UserWarning")

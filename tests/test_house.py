@@ -72,6 +72,8 @@ FOR_TYPES_ALONE = {
     ("gim.experiments.result", "gim.experiments.trial"),
     ("gim.experiments.running", "gim.experiments.trial"),
     ("gim.experiments.subject", "gim.experiments.trial"),
+    ("gim.exploration.active", "gim.inference.belief"),
+    ("gim.exploration.base", "gim.inference.belief"),
     ("gim.gymnasium_env", "gim.mdp"),
     ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
     ("gim.rendering.picture", "gim.mdp"),

@@ -137,9 +137,8 @@ class Phases(Counting):
 
     def find_way(self, memory: Memory, mind: Mind) -> tuple[Memory, bool]:
         """Plan the walk; False: nothing unknown can be reached."""
-        belief = memory.belief
         with mind.timed("planning the walk"):
-            found = self.exploration.plan(memory.walk, belief.counts, memory.known, belief.prior)
+            found = self.exploration.plan(memory.walk, memory.belief, memory.known)
         mind.walk_plans += 1
         return memory, bool(found)
 

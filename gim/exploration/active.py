@@ -1,6 +1,7 @@
 """Active analogy: ask next for the pairs whose observation would improve the inferred model most.
 
-The inference predicts p(.|s,a) = q(.|s,a) and takes that to be worth n0 visits. Read as a Gaussian
+The inference predicts p(.|s,a) = q(.|s,a) and takes that to be worth n0 visits, as far as a pair's
+own visits leave it standing (`gim.inference.evidence`). Read as a Gaussian
 model of what it knows, with the noise of one visit as the unit: p(.|s,a) is a part f that pairs
 share plus a part of its own, of variance 1/n0. For one action the shared parts of two states vary
 together as they do over all actions,
@@ -27,7 +28,7 @@ gain falls as it is visited.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,9 +36,12 @@ from numpy.typing import NDArray
 from gim.exploration.base import NOTHING, PLAN, Choices, Exploration, new_choices
 from gim.jit import hot
 from gim.memory import LARGE, VISITS, Limit, Limits
-from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense, transitions
+from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense
 from gim.params import Within
 from gim.sampling import pick
+
+if TYPE_CHECKING:
+    from gim.inference.belief import Belief
 
 Floats = NDArray[np.float64]
 ALONE = 1.0  # visits that it is worth to know nothing but that p is a distribution
@@ -108,20 +112,20 @@ class Active(Exploration):
         choices = new_choices(known.available, beta, rng)
         return Walk(choices, one, np.zeros((S, A)), one.copy(), np.zeros((S, A), np.int64))
 
-    def plan(self, walk: Walk, counts: Counts, known: Known, prior: Any) -> bool:
+    def plan(self, walk: Walk, belief: Belief, known: Known) -> bool:
         """Weigh every pair and find the way; False if no unknown pair can be reached."""
+        counts, prior, seen = belief.counts, belief.prior, belief.evidence()
         S, A = counts.n.shape
-        q, n0 = np.zeros((S, A, S)), np.zeros((S, A))
+        q, n0, unknown = np.zeros((S, A, S)), np.zeros((S, A)), known.available & ~known.mask
         if prior.n0.size:
-            q, n0 = dense(prior.rows(), (S, A)), prior.n0
-        unknown = known.available & ~known.mask
+            replaced = np.isinf(prior.n0)  # visits would change nothing
+            q, n0 = dense(prior.rows(), (S, A)), np.where(replaced, seen.n, seen.n - counts.n)
+            unknown &= ~replaced
         alone = np.maximum(n0, ALONE)
         walk.gain[:] = np.where(unknown, gains(counts.n, q, n0, alone), 0.0)
         walk.base[:], walk.planned[:] = counts.n + alone, counts.n
-        n = counts.n + n0
-        N = dense(transitions(counts), (S, A)) + n0[:, :, None] * q
-        P = N / np.where(n > 0, n, 1.0)[:, :, None]
-        blank = (n == 0) & ~known.terminal[:, None]
+        P = dense(seen.N, (S, A)) / np.where(seen.n > 0, seen.n, 1.0)[:, :, None]
+        blank = (seen.n == 0) & ~known.terminal[:, None]
         value, walk.later[:] = collect(P, walk.gain, known.available, blank, self.gamma)
         return bool((value > 0)[counts.n.any(axis=1)].any())
 

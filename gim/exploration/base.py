@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,9 @@ from gim.memory import SAME, Limits
 from gim.model.counts import Counts, Known
 from gim.registry import Registered, Registry
 from gim.sampling import listed, pick
+
+if TYPE_CHECKING:
+    from gim.inference.belief import Belief
 
 explorations = Registry("walk", "gim.exploration")
 
@@ -60,11 +63,11 @@ class Exploration(Registered, registry=explorations):
         """
         raise TypeError(f"{type(self).__name__} must define start(counts, known, beta, rng)")
 
-    def plan(self, walk: Any, counts: Counts, known: Known, prior: Any) -> bool:
+    def plan(self, walk: Any, belief: Belief, known: Known) -> bool:
         """Plan the way to what is not known; False: nothing unknown can be reached.
 
-        `prior` is what the agent infers (`gim.inference.Prior`), up to date where the walk has a
-        `growth`, and of size 0 for an agent that infers nothing.
+        `belief` is what the agent has seen and infers; what it infers is up to date where the walk
+        has a `growth`.
         """
         return True
 
