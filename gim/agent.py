@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from gim.jit import compiled_for
 from gim.mdp import TabularMDP
+from gim.model.counts import Known
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.registry import Registered, Registry
@@ -48,6 +49,7 @@ from gim.sampling import CUT, GO_ON, TERMINATED
 from gim.variables import Variables
 
 if TYPE_CHECKING:
+    from gim.inference.base import Inference
     from gim.inference.belief import Belief
 
 __all__ = ["CUT", "GO_ON", "GROW", "TERMINATED", "THINK", "Agent", "Mind", "Task", "agents"]
@@ -143,13 +145,22 @@ class Agent(Registered, registry=agents):
         """What was seen and inferred (`gim.inference.belief`), where the agent counts."""
         return None
 
+    def known(self, memory: Any) -> Known | None:
+        """Which pairs are known by their visits, where the agent tells them from others."""
+        return None
+
+    def inference(self) -> Inference | None:
+        """What predicts pairs from others, where anything does."""
+        return None
+
     def reward_limits(self) -> tuple[float | None, float | None]:
         """The least and the largest r(s,a) that it was told; None: as the task has it."""
         return None, None
 
     def judges_priors(self) -> bool:
         """Whether it judges what was learned elsewhere before it trusts it."""
-        return False
+        inference = self.inference()
+        return inference is not None and inference.reuses
 
     def policy(self, memory: Any) -> NDArray[Any] | None:
         """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""

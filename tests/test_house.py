@@ -67,6 +67,7 @@ LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 
 # What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
 FOR_TYPES_ALONE = {
+    ("gim.agent", "gim.inference.base"),
     ("gim.agent", "gim.inference.belief"),
     ("gim.experiments.logs.from_log", "gim.experiments.trial"),
     ("gim.experiments.result", "gim.experiments.trial"),

@@ -7,8 +7,11 @@ import numpy as np
 import pytest
 
 import gim
+from gim.agent import agents
 from gim.callbacks import tensorboard, weights_and_biases
 from gim.experiments import execute, grid
+from gim.model.counts import Known
+from gim.run import prepare
 
 plot = pytest.importorskip("gim.plot")
 pytest.importorskip("matplotlib")
@@ -31,6 +34,18 @@ def test_knownness_shows_the_mask_fill_up(tmp_path):
     assert shares == sorted(shares)
     with pytest.raises(ValueError, match="keeps no known-ness mask"):
         plot.knownness(gim.QLearning(), gim.make("riverswim"))
+
+
+def test_any_agent_says_whether_it_keeps_a_known_ness_mask():
+    mdp = gim.make("gridworld", height=2, width=2)
+    keeps = set()
+    for name in agents.names():
+        run = prepare(agents.make(name), mdp, 1)
+        known, own = run.agent.known(run.memory), getattr(run.memory, "known", None)
+        assert known is (own if isinstance(own, Known) else None), name
+        keeps |= {name} if known is not None else set()
+    assert keeps >= {"gim", "two_phase", "rmax", "e3"}
+    assert not keeps & {"ucbvi", "relocatable_rmax", "random"}
 
 
 def test_a_walk_is_a_film_of_what_is_known_and_learned(tmp_path):
@@ -65,6 +80,18 @@ def test_a_walk_is_a_film_of_what_is_known_and_learned(tmp_path):
 def test_what_no_walk_can_show(given, message):
     with pytest.raises(ValueError, match=message):
         plot.walk(**({"agent": gim.UCBVI(), "mdp": gim.make("gridworld"), "episodes": 2} | given))
+
+
+def test_a_walk_shows_what_was_met_by_an_agent_whose_mask_is_of_predictions():
+    mdp = gim.make("gridworld", seed=0)
+    agent = agents.make("relocatable_rmax")
+    figure = plot.walk(agent, mdp, episodes=3, frames=2)
+    run = gim.run(agent, mdp, episodes=3)
+    known = figure.axes[0].images[0].get_array()
+    assert np.array_equal(known, np.minimum(run.agent.belief(run.memory).counts.n, 1))
+    assert "met: " in texts(figure)
+    with pytest.raises(ValueError, match="keeps no known-ness mask"):
+        plot.knownness(agent, mdp)
 
 
 def test_completion_shows_true_known_learned_and_error(tmp_path):

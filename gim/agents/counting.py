@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Mind, Task
+from gim.inference.base import Inference
 from gim.inference.belief import Belief, believed_model, with_room
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
@@ -48,9 +49,10 @@ class Counting:
         """The least and the largest r(s,a) that it was told."""
         return self.r_min, self.r_max
 
-    def judges_priors(self) -> bool:
-        """Whether its inference does."""
-        return self.infer is not None and bool(self.infer.reuses)
+    def inference(self) -> Inference | None:
+        """What predicts pairs from others."""
+        inference: Inference | None = self.infer
+        return inference
 
     def model(self, memory: Any, task: Task) -> LearnedModel:
         """What was counted and inferred."""

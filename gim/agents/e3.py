@@ -128,6 +128,10 @@ class E3(Counting, Agent, name="e3"):
             exploit=np.zeros((H, S), np.int64),
         )
 
+    def known(self, memory: Memory) -> Known:
+        """The pairs that were taken m times."""
+        return memory.known
+
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Make both plans; a pair whose prediction is worth m visits counts as known."""
         note_learned_range(mind, self.r_min, self.r_max)

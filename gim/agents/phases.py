@@ -204,6 +204,10 @@ class Phases(Counting):
         mind.plans += 1
         return memory
 
+    def known(self, memory: Memory) -> Known:
+        """The known-ness mask of Algorithm 2."""
+        return memory.known
+
     def grow(self, memory: Memory) -> Memory:
         """Make room for more triples, and for what the walk notes of them."""
         belief, walk = memory.belief, memory.walk

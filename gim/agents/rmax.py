@@ -147,6 +147,10 @@ class RMax(Counting, Agent, name="rmax"):
             n_ties=np.zeros(task.S, np.int64),
         )
 
+    def known(self, memory: Memory) -> Known:
+        """The pairs that were taken m times."""
+        return memory.known
+
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
         """Plan with what is known; a pair whose prediction is worth m visits counts as known."""
         note_learned_range(mind, self.r_max)

@@ -19,7 +19,7 @@ from gim.runs import Run
 
 def columns(run: Run) -> dict[str, float]:
     """The columns `CERTIFIED`, where there is anything to certify."""
-    by_analogy = isinstance(getattr(run.agent, "infer", None), Analogy)
+    by_analogy = isinstance(run.agent.inference(), Analogy)
     if run.mdp is None or not by_analogy or not certifiable(run):
         return {}
     values = {

@@ -19,7 +19,7 @@ def knownness(
 ) -> Any:
     """The known-ness mask P^K over time, as an agent explores (states down, actions across)."""
     run = prepare(agent, mdp, episodes, seed)
-    if not hasattr(run.memory, "known"):
+    if run.agent.known(run.memory) is None:
         raise ValueError(f"{agent} keeps no known-ness mask: take one such as gim.GIM()")
     while not run.finished and run.explored_at is None:
         run.pause_at(run.steps + 1 + run.steps // 8)
@@ -28,8 +28,10 @@ def knownness(
     made, axes = figure(1.1 + 1.2 * frames, 0.9 + 0.12 * mdp.S, 1, frames)
     for frame, axis in enumerate(axes[0], start=1):
         run.pause_at(max(1, last * frame // frames))
-        known = run.memory.known
-        shade = np.where(known.mask, 1.0, 0.75 * run.memory.belief.counts.n / known.m[0])
+        known, belief = run.agent.known(run.memory), run.agent.belief(run.memory)
+        assert known is not None
+        assert belief is not None
+        shade = np.where(known.mask, 1.0, 0.75 * belief.counts.n / known.m[0])
         picture = axis.imshow(shade, cmap=MAP, vmin=0, vmax=1, aspect="auto")
         axis.set_title(f"step {run.steps:,}\n{known.mask.mean():.0%} known")
         axis.set_xlabel("action")

@@ -74,7 +74,7 @@ def walk(
         axis.set(xlabel="action", yticks=[])
     made.colorbar(pictures[2], ax=axes[0, 2], shrink=0.8, label="probability")
     axes[0, 0].set_ylabel("state")
-    shots, what = [], "known" if hasattr(run.memory, "known") else "met"
+    shots, what = [], "met" if run.agent.known(run.memory) is None else "known"
     for stop in _stops(episodes * mdp.horizon, frames):
         run.pause_at(stop)
         known, learned = _known(run), _learned(run, s)
@@ -105,7 +105,7 @@ def _known(run: Run) -> NDArray[np.float64]:
     if belief is None:
         raise ValueError(f"{run.agent} counts no transitions: take one such as gim.Analogist()")
     n = belief.counts.n
-    known = getattr(run.memory, "known", None)
+    known = run.agent.known(run.memory)
     if known is None:
         return np.minimum(np.asarray(n, float), 1.0)
     return np.where(known.mask, 1.0, np.minimum(SHADES, n / known.m[0]))
