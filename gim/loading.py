@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from importlib import import_module
-from operator import attrgetter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal, overload
 
@@ -15,17 +14,16 @@ from gim.policy.policy import is_text, read_text
 from gim.registry import did_you_mean
 from gim.runs import Run
 
-# kind of file -> the function of (arrays, meta) that rebuilds it; imported only when one is met
-KINDS = {
-    "mdp": ("gim.mdp", "TabularMDP.unpack"),
-    "model": ("gim.model.learned", "LearnedModel.unpack"),
-    "policy": ("gim.policy", "Policy.unpack"),
-    "run": ("gim.run", "unpack_run"),
+Loaded = TabularMDP | LearnedModel | Policy | Run
+
+# kind of file -> the function of (arrays, meta) that rebuilds it; `gim.run` adds that of runs
+KINDS: dict[str, Callable[[Any, Any], Loaded]] = {
+    "mdp": TabularMDP.unpack,
+    "model": LearnedModel.unpack,
+    "policy": Policy.unpack,
 }
 
 TEXTS = (".csv", ".json")  # of policies that people can read
-
-Loaded = TabularMDP | LearnedModel | Policy | Run
 
 
 @overload
@@ -75,9 +73,8 @@ def _load(path: str | Path, kind: str | None, limit: int) -> Any:
     if saved.kind not in KINDS:
         hint = did_you_mean(saved.kind, KINDS)
         raise ValueError(f"{path} holds a {saved.kind!r}, which gim.load does not know{hint}")
-    module, unpack = KINDS[saved.kind]
     try:
-        return attrgetter(unpack)(import_module(module))(saved.arrays, saved.meta)
+        return KINDS[saved.kind](saved.arrays, saved.meta)
     except ValueError as problem:
         raise ValueError(f"{path}: {problem}") from None
     except (LookupError, TypeError, AttributeError) as problem:

@@ -22,7 +22,7 @@ from gim.deploy import Built, names_of
 from gim.gymnasium_table import shows_all
 from gim.gymnasium_task import told_by
 from gim.limits import INT, SEED, bounded_memory, check_returns, check_steps, too_large
-from gim.loading import load
+from gim.loading import KINDS, load
 from gim.loop import Clock
 from gim.mdp import TabularMDP
 from gim.model.known_rewards import KnownRewards
@@ -218,6 +218,9 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
+
+
+KINDS["run"] = unpack_run
 
 
 def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:

@@ -23,9 +23,8 @@ from typing import Any, NamedTuple
 import gymnasium
 
 from gim.envs import tasks
-from gim.experiments.measures import measured_by
 from gim.experiments.spec import is_file
-from gim.experiments.subject import kind_of, subject_of
+from gim.experiments.subject import kind_of, measured_by, subject_of
 from gim.registry import parse
 from gim.source import locate, reach
 

@@ -39,7 +39,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -124,15 +123,6 @@ def measures(run: Run) -> dict[str, Any]:
     }
     found = {name: values[name] for name in MEASURES}
     return found | dict.fromkeys(CERTIFIED, math.nan)  # until they are measured
-
-
-def measured_by(agent: Agent) -> tuple[str, ...]:
-    """Modules whose `columns(run)` are measured besides, of an agent that infers.
-
-    They are named, not imported: a trial depends on the code that it imports, and the trials of
-    agents that infer nothing do not depend on the code of inference.
-    """
-    return ("gim.experiments.certified",) if agent.inference() is not None else ()
 
 
 def times(spent: Mapping[str, float]) -> dict[str, float]:

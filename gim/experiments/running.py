@@ -19,7 +19,7 @@ from gim.experiments.probes import Probed, has_probes
 from gim.experiments.result import Result, trial_columns
 from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import content
-from gim.experiments.subject import Measured, Subject, subject_of
+from gim.experiments.subject import Measured, Subject, measured_by, subject_of
 from gim.mdp import TabularMDP
 from gim.reports import Callback
 from gim.run import prepare
@@ -63,7 +63,7 @@ def _played(agent: Any, trial: Trial, callback: Callback | None) -> Measured:
     run = _prepared(agent, trial)
     run.go(callback)
     columns = measures.measures(run)
-    for module in measures.measured_by(run.agent):
+    for module in measured_by(run.agent):
         columns |= import_module(module).columns(run)
     curves = measures.curves(run.returns)
     if isinstance(run, Watched):

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from gim.agent import agents
+from gim.agent import Agent, agents
 from gim.params import Params, describe
 from gim.registry import arguments, did_you_mean, parse, write
 
@@ -71,3 +71,13 @@ def subject_of(spec: str) -> Any:
         if key not in known:
             raise ValueError(f"{name} has no parameter {key!r}{did_you_mean(key, known)}")
     return kind(**args)
+
+
+def measured_by(tried: Agent | Subject) -> tuple[str, ...]:
+    """Modules whose `columns(run)` are measured besides, of an agent that infers.
+
+    They are named, not imported: a trial depends on the code that it imports, and the trials of
+    agents that infer nothing do not depend on the code of inference.
+    """
+    infers = isinstance(tried, Agent) and tried.inference() is not None
+    return ("gim.experiments.certified",) if infers else ()
