@@ -21,7 +21,7 @@ from gim.experiments.analogy.gains import (
     share_table,
     shares,
 )
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, BONUSES, PLAIN, POOLED, SWEEP
+from gim.experiments.analogy.settings import AGENTS, ANALOGIST, PLAIN, POOLED
 from gim.experiments.analogy.verdicts import (
     Line,
     counted,
@@ -33,16 +33,19 @@ from gim.experiments.artefact import Artefact, Table
 from gim.experiments.catalogue import chosen, groups, shortest
 from gim.experiments.cells import pick
 from gim.experiments.experiment import cells_of, experiments
+from gim.experiments.gymnasium_ids import newest
 from gim.experiments.measures import points
+from gim.experiments.plain_learners import BONUSES, SWEEP
 from gim.experiments.reproduction import stored
 from gim.experiments.scale import SCALES
+from gim.experiments.seeds import CHOICE, seeds
 from gim.experiments.statistics import Estimate
 from gim.mdp import TabularMDP
 from gim.testing.made_up import made_up_results
 from gim.worlds import world_of
 
 SMOKE = SCALES["smoke"]
-FIRST = settings.seeds(SMOKE)[0]
+FIRST = seeds(SMOKE)[0]
 PARTS = (*certificate.PARTS, "hostile")
 PLACES = [*ranks.PLACES, *unrelated.PLACES, *classics.PLACES, *hostile.PLACES]
 NAMES = {str(agents.make(word)): name for name, word in (SWEEP | AGENTS).items()}
@@ -132,7 +135,7 @@ def test_every_agent_meets_the_same_instances_from_fresh_seeds(scale):
                     (t.task, t.episodes, t.seed) for t in same
                 ]
                 runs = 10 if cell.panel == "Taxi" else 20
-                assert [t.seed for t in cell.trials] == [*settings.seeds(scale)][:runs]
+                assert [t.seed for t in cell.trials] == [*seeds(scale)][:runs]
             agents.make(cell.trials[0].agent)
 
 
@@ -157,21 +160,21 @@ def test_full_is_the_paper_for_the_papers_artefacts():
 
 
 def test_what_counts_is_not_played_on_seeds_that_were_rehearsed():
-    def seeds(whole):
+    def played(whole):
         return [
-            {*settings.seeds(scale, settings.CHOICE)} | {*settings.seeds(scale)}
+            {*seeds(scale, CHOICE)} | {*seeds(scale)}
             for scale in SCALES.values()
             if scale.whole == whole
         ]
 
-    assert not set.union(*seeds(False)) & set.union(*seeds(True))
-    assert min(set.union(*seeds(True))) == 6000
-    assert set(settings.seeds(SCALES["paper"])) == set(range(7060, 7080))
+    assert not set.union(*played(False)) & set.union(*played(True))
+    assert min(set.union(*played(True))) == 6000
+    assert set(seeds(SCALES["paper"])) == set(range(7060, 7080))
 
 
 def test_an_environment_that_gymnasium_lacks_is_named():
     with pytest.raises(ValueError, match="gymnasium has no Rickshaw"):
-        settings.newest("Rickshaw")
+        newest("Rickshaw")
 
 
 # -- analysis
@@ -307,10 +310,10 @@ def test_verdicts_are_counted():
 
 def test_the_best_plain_learner_is_chosen_on_seeds_of_its_own():
     """The bonus that is best where learners are compared is not asked."""
-    study, choice = chosen(["best_plain"])[0], {*settings.seeds(SMOKE, settings.CHOICE)}
+    study, choice = chosen(["best_plain"])[0], {*seeds(SMOKE, CHOICE)}
     trials = [trial for cell in study.cells(SMOKE) for trial in cell.trials]
     assert {trial.seed for trial in trials} == choice
-    assert not choice & {*settings.seeds(SMOKE)}
+    assert not choice & {*seeds(SMOKE)}
 
     def lucky(trial):
         return {"score": 0.9 if agent_of(trial) == "0.03" else 0.5}
@@ -360,7 +363,7 @@ def test_what_is_asked_for_over_the_best_plain_learner():
 
 def test_worst_runs_are_held_against_two_twins():
     def given(trial):
-        seed = trial.seed - settings.seeds(SCALES["quick"])[0]
+        seed = trial.seed - seeds(SCALES["quick"])[0]
         table = {ANALOGIST: 0.5 - 0.05 * (seed == 1), PLAIN: 0.5 + (0.03 if seed > 99 else 0)}
         return {"score": table.get(agent_of(trial), 0.5)}
 

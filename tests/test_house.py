@@ -163,6 +163,29 @@ def test_files_stay_small(path):
     assert len(path.read_text().splitlines()) <= 330
 
 
+# Which studies build on another, and why: claims are made about the paper's experiments, and the
+# demonstration begins with the paper's Figure 1.
+MACHINERY = {"engines", "report"}  # folders of gim/experiments that hold no study
+BUILT_ON = {("claims", "paper"), ("demo", "paper")}
+
+
+def folder(module):
+    """Of a module of the laboratory; none for what all studies share."""
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 and ROOT.joinpath(*parts[:3]).is_dir() else None
+
+
+def test_a_study_imports_what_all_share_and_no_other_study():
+    found = {
+        (folder(module), folder(target))
+        for module in MODULES
+        if room(module) == "experiments"
+        for target in imported(module)
+        if room(target) == "experiments" and folder(target) not in {None, folder(module)}
+    }
+    assert {(a, b) for a, b in found if b not in MACHINERY} == BUILT_ON
+
+
 def test_no_global_random_state():
     for path in FILES:
         assert not re.search(r"np\.random\.(seed|rand|randn|choice|random)\(", path.read_text()), (

@@ -10,7 +10,7 @@ import numpy as np
 from gim.experiments.artefact import Figure, Panel, Series
 from gim.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
 from gim.experiments.settings import setting_title
-from gim.experiments.statistics import curve_band
+from gim.experiments.statistics import Estimate, curve_band
 from gim.experiments.tables import Point, runs_of, sweep_point
 
 POINTS = 120  # of a drawn curve; the stored one has up to 1,000
@@ -131,6 +131,21 @@ def _line(agent: str, at: Sequence[float], points: Sequence[Point]) -> Series:
         text=[point.hover for point in found],
         marks=True,
         hollow=[point.open for point in found],
+    )
+
+
+def line_through(
+    name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True
+) -> Series:
+    """A line through means, with their intervals; NaN leaves a gap."""
+    several = any(math.isfinite(each.low) for each in found)
+    return Series(
+        name,
+        [float(value) for value in x],
+        [number(each.mean) for each in found],
+        [number(each.low) for each in found] if several else None,
+        [number(each.high) for each in found] if several else None,
+        marks=marks,
     )
 
 

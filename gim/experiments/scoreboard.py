@@ -13,10 +13,10 @@ import numpy as np
 
 from gim.agent import agents
 from gim.agents.gim import GIM
-from gim.experiments.analogy.settings import newest
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of, pick
 from gim.experiments.experiment import Experiment
+from gim.experiments.gymnasium_ids import newest
 from gim.experiments.scale import Scale
 from gim.experiments.tables import estimate_of, spoken
 

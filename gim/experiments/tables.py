@@ -13,6 +13,8 @@ from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinc
 from gim.experiments.settings import setting_title
 from gim.experiments.statistics import Estimate, mean_interval
 
+NOTHING = "-"  # a cell of a table in which there is nothing to say
+
 
 def means_table(
     results: ResultsByCell,
@@ -84,6 +86,15 @@ def spoken(estimate: Estimate, digits: int = 3) -> str:
     if math.isnan(estimate.mean):
         return "not finished"
     return f"{estimate.mean:,.{digits}f}{_half(estimate, digits)}"
+
+
+def signed(estimate: Estimate) -> str:
+    """A difference with its interval, signs shown."""
+    if math.isnan(estimate.mean):
+        return NOTHING
+    if math.isnan(estimate.low):
+        return f"{estimate.mean:+.3f}"
+    return f"{estimate.mean:+.3f} ({estimate.low:+.3f}..{estimate.high:+.3f})"
 
 
 def runs_of(cells: Sequence[Cell]) -> str:

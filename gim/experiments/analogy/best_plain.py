@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.experiments.analogy import classics, hostile, ranks, settings, unrelated
-from gim.experiments.analogy.gains import NOTHING, shares
-from gim.experiments.analogy.settings import BONUSES, CHOICE, SWEEP, AnalogyStudy
+from gim.experiments.analogy import classics, hostile, ranks, unrelated
+from gim.experiments.analogy.gains import shares
+from gim.experiments.analogy.settings import AnalogyStudy
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, ResultsByCell, episodes_of, pick
+from gim.experiments.plain_learners import BONUSES, SWEEP
 from gim.experiments.scale import Scale
+from gim.experiments.seeds import CHOICE, seeds
+from gim.experiments.tables import NOTHING
 
 PLACES = (*ranks.PLACES, *unrelated.PLACES, *hostile.PLACES, *classics.PLACES)
 
@@ -29,9 +32,7 @@ class BestPlain(AnalogyStudy):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every bonus in every place that is swept."""
         return [
-            Cell.of(
-                "", place.title, bonus, place.task, spec, episodes, settings.seeds(scale, CHOICE)
-            )
+            Cell.of("", place.title, bonus, place.task, spec, episodes, seeds(scale, CHOICE))
             for place in PLACES
             if place.best and (episodes := place.episodes.get(scale.name))
             for bonus, spec in SWEEP.items()

@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from gim.agents.gim import GIM
 from gim.agents.two_phase import TwoPhase
 from gim.envs import make
-from gim.experiments.analogy.gains import SHARE, line_of, signed
-from gim.experiments.analogy.settings import AnalogyStudy, seeds
+from gim.experiments.analogy.gains import SHARE
+from gim.experiments.analogy.settings import AnalogyStudy
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
+from gim.experiments.figures import line_through
 from gim.experiments.scale import Scale
+from gim.experiments.seeds import seeds
 from gim.experiments.statistics import compare
-from gim.experiments.tables import estimate_of, spoken
+from gim.experiments.tables import estimate_of, signed, spoken
 
 ACTIVE = "active"
 WALKS = (ACTIVE, "planned", "curious", "balanced", "uniform")
@@ -133,5 +135,5 @@ def _lines(results: ResultsByCell, inside: Sequence[Cell]) -> list[Series]:
     for walk in distinct(cell.agent for cell in inside):
         mine = pick(inside, agent=walk)
         found = [estimate_of(results.values(cell, SCORE)) for cell in mine]
-        lines.append(line_of(walk, [cell.x for cell in mine], found))
+        lines.append(line_through(walk, [cell.x for cell in mine], found))
     return lines

@@ -7,13 +7,13 @@ import math
 import numpy as np
 
 from gim.experiments.analogy import settings
-from gim.experiments.analogy.gains import NOTHING
 from gim.experiments.analogy.settings import ANALOGIST, SMALL, AnalogyStudy, Place, longer_only
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
 from gim.experiments.experiment import cells_of
 from gim.experiments.measures import OF_PAIRS, OF_RETURNS
 from gim.experiments.scale import Scale
+from gim.experiments.tables import NOTHING
 
 PARTS = ("ranks", "unrelated", "classics")  # whose runs are looked at
 SHORT = longer_only(SMALL) | {"paper": 1_000, "full": 10_000}  # much is still inferred at the end

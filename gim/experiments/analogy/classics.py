@@ -11,11 +11,11 @@ from gim.experiments.analogy.settings import (
     AnalogyStudy,
     Place,
     longer_only,
-    newest,
 )
 from gim.experiments.analogy.verdicts import judged
 from gim.experiments.artefact import Artefact
 from gim.experiments.cells import Cell, ResultsByCell
+from gim.experiments.gymnasium_ids import newest
 from gim.experiments.scale import Scale
 
 PAPERS = SMALL | {"paper": 10_000}  # episodes as many as the paper's

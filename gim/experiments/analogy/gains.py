@@ -10,9 +10,9 @@ import numpy as np
 from gim.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
 from gim.experiments.artefact import Figure, Panel, Series, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, episodes_of, pick
-from gim.experiments.figures import number
+from gim.experiments.figures import line_through
 from gim.experiments.statistics import Estimate, compare, curve_band
-from gim.experiments.tables import estimate_of, spoken
+from gim.experiments.tables import NOTHING, estimate_of, signed, spoken
 
 MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
 HORIZONS = (*MARKS, 10_000, 100_000)
@@ -21,7 +21,6 @@ START = 5  # episodes at its beginning: fewer are noise, and would stretch the a
 HARM = 0.005  # a mean loss that counts, as a share of the optimum
 PAYS, NEUTRAL, HARMS = "pays", "neutral", "harms"
 CONTROLS = (PLAIN, POOLED)
-NOTHING = "-"
 SHARE = "share of the optimum"
 
 
@@ -132,19 +131,10 @@ def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title:
             ]
             found = [gain(results, cells, cell.panel, control) for cell in mine]
             if mine:
-                lines.append(line_of(line, [cell.x for cell in mine], found))
+                lines.append(line_through(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
     note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
     return Figure(name, title, panels, note)
-
-
-def signed(estimate: Estimate) -> str:
-    """A difference with its interval, signs shown."""
-    if math.isnan(estimate.mean):
-        return NOTHING
-    if math.isnan(estimate.low):
-        return f"{estimate.mean:+.3f}"
-    return f"{estimate.mean:+.3f} ({estimate.low:+.3f}..{estimate.high:+.3f})"
 
 
 def _curve(results: ResultsByCell, cell: Cell) -> Series:
@@ -155,20 +145,7 @@ def _curve(results: ResultsByCell, cell: Cell) -> Series:
     if band.low is not None and band.high is not None:
         ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
         means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
-    return line_of(cell.agent, at.tolist(), means, marks=False)
-
-
-def line_of(name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True) -> Series:
-    """A line through means, with their intervals; NaN leaves a gap."""
-    several = any(math.isfinite(each.low) for each in found)
-    return Series(
-        name,
-        [float(value) for value in x],
-        [number(each.mean) for each in found],
-        [number(each.low) for each in found] if several else None,
-        [number(each.high) for each in found] if several else None,
-        marks=marks,
-    )
+    return line_through(cell.agent, at.tolist(), means, marks=False)
 
 
 def _runs(cells: Sequence[Cell]) -> str:

@@ -9,7 +9,6 @@ from gim.experiments.analogy.gains import share_figure, share_table, shares
 from gim.experiments.analogy.settings import (
     ANALOGIST,
     LARGE,
-    MEASURE,
     PLAIN,
     RIVALS,
     SMALL,
@@ -21,6 +20,7 @@ from gim.experiments.analogy.verdicts import KEPT, MISSED, judged
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
 from gim.experiments.scale import Scale
+from gim.experiments.seeds import seeds
 from gim.experiments.spec import instance
 from gim.experiments.trial import Trial
 
@@ -93,8 +93,7 @@ def second_twins(scale: Scale) -> list[Cell]:
     for place in PLACES[: len(EXCEPTIONS)]:
         if scale.name in place.episodes:
             n, spec = place.episodes[scale.name], settings.AGENTS[PLAIN]
-            seeds = settings.seeds(scale, MEASURE)
-            trials = tuple(Trial(instance(place.task, k), spec, n, k + OTHER) for k in seeds)
+            trials = tuple(Trial(instance(place.task, k), spec, n, k + OTHER) for k in seeds(scale))
             found.append(Cell("", place.title, ANOTHER, 0.0, trials))
     return found
 

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-import gymnasium
-
 from gim.experiments.cells import Cell
 from gim.experiments.experiment import Experiment
+from gim.experiments.plain_learners import SWEEP
 from gim.experiments.scale import Scale
-
-# First seeds: to choose the best plain learner, and to compare all. Of the blocks before some were
-# looked at, and the learner or its certificates then changed (docs/study.md).
-CHOICE, MEASURE = 6000, 7060
-REHEARSAL = -4000  # added to them where work is not whole: seeds that count are not looked at
+from gim.experiments.seeds import seeds
 
 ANALOGIST, PLAIN, POOLED = "Analogist", "plain twin", "pooled marginal"
-BONUSES = ("none", "0.003", "0.01", "0.03", "0.1")  # UCBVI's scale: `none` is the plain twin
-SWEEP = {bonus: f"ucbvi:scale={bonus},growth=0.1" for bonus in BONUSES}
 AGENTS = {
     ANALOGIST: "analogist",
     PLAIN: SWEEP["none"],
@@ -100,23 +92,3 @@ def best_plain(places: Sequence[Place], scale: Scale) -> list[Cell]:
         for place in places
         if place.best and (episodes := place.episodes.get(scale.name))
     ]
-
-
-def seeds(scale: Scale, first: int = MEASURE) -> range:
-    """Those of the runs at a scale; what was rehearsed is not played again where it counts."""
-    first += 0 if scale.whole else REHEARSAL
-    return range(first, first + scale.runs)
-
-
-def newest(name: str) -> str:
-    """The id of a Gymnasium environment in the newest version that is installed.
-
-    Example:
-        >>> newest("FrozenLake").startswith("FrozenLake-v")
-        True
-    """
-    found = (re.fullmatch(rf"{name}-v(\d+)", key) for key in gymnasium.registry)
-    versions = [int(match.group(1)) for match in found if match]
-    if not versions:
-        raise ValueError(f"gymnasium has no {name}: pip install gymnasium with its toy_text tasks")
-    return f"{name}-v{max(versions)}"

@@ -15,10 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gim.experiments.analogy import settings
-from gim.experiments.analogy.gains import MARKS, NOTHING, shares
+from gim.experiments.analogy.gains import MARKS, shares
 from gim.experiments.analogy.settings import ANALOGIST, PLAIN, Place
 from gim.experiments.artefact import Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
+from gim.experiments.tables import NOTHING
 
 NO_HARM = -0.01  # to the plain twin, at every mark
 SURE = 0.01  # the largest standard error with which a bound is judged

@@ -6,8 +6,8 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from gim.agent import agents
-from gim.experiments.analogy.settings import newest
 from gim.experiments.experiment import Experiment
+from gim.experiments.gymnasium_ids import newest
 from gim.experiments.running import build
 from gim.run import prepare
 from gim.runs import Run

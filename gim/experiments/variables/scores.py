@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gim.experiments.analogy.gains import NOTHING, line_of, signed
 from gim.experiments.artefact import Figure, Panel, Series, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of, pick
+from gim.experiments.figures import line_through
+from gim.experiments.plain_learners import BONUSES
 from gim.experiments.statistics import compare
-from gim.experiments.tables import estimate_of, spoken
+from gim.experiments.tables import NOTHING, estimate_of, signed, spoken
 from gim.experiments.variables.settings import (
     ANALOGIST,
     BEST,
     CHOOSING,
     LEARNERS,
-    SCALES,
     TWIN,
 )
 
@@ -61,7 +61,7 @@ def shown(results: ResultsByCell, inside: Sequence[Cell]) -> dict[str, Cell]:
     """The cells of a world that are shown, by name: all learners, and of the plain ones two."""
     best = best_plain(results, inside)
     found = {name: pick(inside, setting="", agent=name)[0] for name in LEARNERS}
-    plain = {TWIN: pick(inside, setting="", agent=SCALES[0])[0]}
+    plain = {TWIN: pick(inside, setting="", agent=BONUSES[0])[0]}
     if best is not None:
         plain[f"{BEST} ({best.agent})"] = best
     return {ANALOGIST: found.pop(ANALOGIST)} | plain | found
@@ -96,7 +96,7 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     note = (
         f"Mean paired difference with its 95 % interval over the first 100 episodes; over all. "
         f"{runs_in(cells)} on the same seeds. The {BEST} learner is the best of UCBVI with a bonus "
-        f"scaled by {', '.join(SCALES)}, chosen on other seeds; its scale is in the other table."
+        f"scaled by {', '.join(BONUSES)}, chosen on other seeds; its scale is in the other table."
     )
     return Table("Paired gain of the Analogist", ["world", *others()], rows, note)
 
@@ -126,7 +126,7 @@ def _curve(results: ResultsByCell, name: str, cell: Cell) -> Series:
     n = episodes_of(cell)
     at = np.unique(np.geomspace(min(5, n), n, POINTS).round())
     found = [estimate_of(x) for x in ways(results, cell, at.tolist()).T]
-    return line_of(name, at.tolist(), found, marks=False)
+    return line_through(name, at.tolist(), found, marks=False)
 
 
 def runs_in(cells: Sequence[Cell]) -> str:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gim.experiments.analogy.settings import BONUSES, CHOICE, MEASURE, SWEEP, newest, seeds
 from gim.experiments.cells import Cell
 from gim.experiments.experiment import Experiment
+from gim.experiments.gymnasium_ids import newest
+from gim.experiments.plain_learners import SWEEP
 from gim.experiments.scale import Scale
+from gim.experiments.seeds import CHOICE, MEASURE, seeds
 
 ANALOGIST, TWIN, BEST = "Analogist", "plain twin", "best plain"
-SCALES, PLAIN = BONUSES, SWEEP  # of UCBVI's bonus: `none` is the plain twin
 LEARNERS = {
     "PSRL": "psrl",
     ANALOGIST: "analogist",
@@ -83,7 +84,7 @@ def cells(places: Sequence[Place], scale: Scale) -> list[Cell]:
         for name, spec in LEARNERS.items():
             spec = spec.format(m=place.m)
             found.append(Cell.of("", place.title, name, task, spec, n, seeds(scale, MEASURE)))
-        for name, spec in PLAIN.items():
+        for name, spec in SWEEP.items():
             for setting, first in (("", MEASURE), (CHOOSING, CHOICE)):
                 mine = seeds(scale, first)
                 found.append(Cell.of(setting, place.title, name, task, spec, n, mine))

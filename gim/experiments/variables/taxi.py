@@ -4,22 +4,21 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.experiments.analogy.settings import MEASURE, seeds
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell
+from gim.experiments.plain_learners import BONUSES, SWEEP
 from gim.experiments.scale import Scale
+from gim.experiments.seeds import seeds
 from gim.experiments.tables import estimate_of, spoken
 from gim.experiments.variables.settings import (
     ANALOGIST,
-    PLAIN,
-    SCALES,
     TWIN,
     VariablesStudy,
 )
 
 LEARNERS = {
     "R-MAX": "rmax:m=1",
-    TWIN: PLAIN[SCALES[0]],
+    TWIN: SWEEP[BONUSES[0]],
     ANALOGIST: "analogist",
     "factored R-MAX": "factored_rmax:m=1",
     "Met-Rmax": "met_rmax:m=1,trials=1",
@@ -47,7 +46,7 @@ class TaxiProbes(VariablesStudy):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """All learners on Taxi."""
-        n, mine = EPISODES[scale.name], seeds(scale, MEASURE)
+        n, mine = EPISODES[scale.name], seeds(scale)
         return [
             Cell.of("", "Taxi 5x5", name + more, "taxi", spec, n, mine, 0.0, EPSILON, rewards)
             for name, spec in LEARNERS.items()
