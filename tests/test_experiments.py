@@ -5,6 +5,7 @@ import itertools
 import json
 import math
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -12,9 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from gim.cli import reproduce
+from gim.cli.command import parsers_of
 from gim.experiments import claim, experiment
 from gim.experiments.artefact import Figure, Panel, Series, Table
-from gim.experiments.catalogue import catalogue, chosen
+from gim.experiments.catalogue import catalogue, chosen, groups
 from gim.experiments.cells import Cell
 from gim.experiments.claim import Claim, Part, claims
 from gim.experiments.experiment import LAST, Experiment, experiments
@@ -50,6 +53,22 @@ def plugin(tmp_path):
     (tmp_path / "rivers.py").write_text(code)
     paths = os.pathsep.join([str(tmp_path), str(ROOT)])
     return os.environ | {"PYTHONPATH": paths, "NUMBA_DISABLE_JIT": "1"}
+
+
+def test_help_and_the_page_name_every_group_and_every_study():
+    """A study that is one experiment, in a file or folder of its own, has no group."""
+    every = catalogue().values()
+    rooms = {each: type(each).__module__.split(".")[2] for each in every}
+    grouped = {rooms[each] for each in every if each.groups}
+    alone = {each.key for each in every if not each.groups and rooms[each] not in grouped}
+    wanted = {*groups(), *alone}
+    assert {"paper", "demo", "logs", "scoreboard"} <= wanted
+    option = next(a for a in parsers_of()["reproduce"]._actions if a.dest == "artefacts")
+    page = (ROOT / "docs" / "laboratory.md").read_text()
+    rows = [row.split("|")[1] for row in page.splitlines() if "| `gim/experiments/" in row]
+    assert wanted <= set(re.findall(r"\w+", option.help))
+    assert wanted <= set(re.findall(r"`(\w+)`", reproduce.__doc__))
+    assert wanted == {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
 def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):

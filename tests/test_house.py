@@ -186,6 +186,28 @@ def test_a_study_imports_what_all_share_and_no_other_study():
     assert {(a, b) for a, b in found if b not in MACHINERY} == BUILT_ON
 
 
+def cells_of_first_columns(path):
+    """Of all tables of a page."""
+    return [row.split("|")[1] for row in path.read_text().splitlines() if row.startswith("| ")]
+
+
+def test_the_table_of_the_house_has_every_file_and_folder_once():
+    cells = cells_of_first_columns(ROOT / "CONTRIBUTING.md")
+    told = [name for cell in cells for name in re.findall(r"`gim/([\w/.]+)`", cell)]
+    files = [path.name for path in (ROOT / "gim").glob("*.py")]
+    assert sorted(told) == sorted([*files, *(f"{each}/" for each in folders("gim"))])
+
+
+def test_the_laboratory_says_of_each_folder_what_it_holds():
+    cells = cells_of_first_columns(ROOT / "gim" / "experiments" / "README.md")
+    told = [name for cell in cells for name in re.findall(r"`(\w+)/`", cell)]
+    assert sorted(told) == folders("gim/experiments")
+
+
+def folders(package):
+    return sorted(path.parent.name for path in (ROOT / package).glob("*/__init__.py"))
+
+
 def test_no_global_random_state():
     for path in FILES:
         assert not re.search(r"np\.random\.(seed|rand|randn|choice|random)\(", path.read_text()), (

@@ -15,11 +15,7 @@ def catalogue() -> dict[str, Experiment]:
 
 
 def groups() -> dict[str, list[str]]:
-    """Names for many experiments, with their keys.
-
-    `paper` is what the paper prints, `all` has the studies of claims without a figure besides, and
-    `analogy` is the study of what goes beyond the paper.
-    """
+    """Names for many experiments, with their keys; docs/laboratory.md says what each name is."""
     found: dict[str, list[str]] = {}
     for key, each in catalogue().items():
         for group in each.groups:

@@ -1,7 +1,7 @@
 """What an experiment is: cells of trials, and a pure function of their results.
 
-To add one, write one file in `gim/experiments/paper` or `gim/experiments/analogy`, or in a module
-of your own::
+To add one, write one file in the folder of its study (see README.md here), or in a module of your
+own::
 
     class Lengths(Experiment):                     # registered as `lengths`
         \"\"\"Who finds the far end of a long river.\"\"\"
