@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
+import inspect
 import math
+import pkgutil
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.logs.safe import METHODS, Case, safe_policy
+from gim.logs import safe
+from gim.logs.learning import DEFAULT, learn
+from gim.logs.safe import METHODS, Case, Safe, safe_policy
 from gim.logs.safe.base import sweeps
 
 NAMES = [*METHODS]
@@ -199,3 +206,23 @@ def test_spec_strings_and_what_is_wrong_with_them():
     big = case_of(0)._replace(r=np.zeros((3000, 2)))
     with pytest.raises(ValueError, match="too many for this safe policy"):
         safe_policy("robust").start(big)
+
+
+def test_each_class_has_a_name_and_learn_and_the_page_list_them():
+    """No registry: a digest of trials follows the imports of `METHODS`."""
+    modules = pkgutil.iter_modules(safe.__path__)
+    files = [importlib.import_module(f"{safe.__name__}.{module.name}") for module in modules]
+    classes = {
+        each
+        for file in files
+        for _, each in inspect.getmembers(file, inspect.isclass)
+        if issubclass(each, Safe) and each is not Safe
+    }
+    assert set(METHODS.values()) == classes
+    given = learn.__doc__.split(" safe: ")[1].split("baseline: ")[0]
+    assert re.findall(r'"(\w+)"', given) == NAMES
+    assert given.rstrip().endswith("None: the last.")
+    assert NAMES[-1] == DEFAULT
+    page = (Path(__file__).parent.parent / "docs" / "logs.md").read_text()
+    table = page.split("## Safe policies\n")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `(\w+)` \|", table, re.M) == NAMES
