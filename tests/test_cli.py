@@ -503,6 +503,12 @@ def test_commands_are_found(monkeypatch) -> None:
     assert command.commands("trane") == command.commands("summary") == {}
 
 
+def test_the_page_lists_every_command() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "command.md").read_text()
+    first = page.split("```")[1]
+    assert set(re.findall(r"^gim (\w+)", first, re.M)) == set(command.commands())
+
+
 def test_a_command_imports_nothing_of_the_others() -> None:
     code = (
         "import sys; from gim.cli import main; main(['agents']); "

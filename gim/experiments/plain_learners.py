@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# UCBVI's `scale`. With `none` a rule sets it, as in the Analogist: that is the same learner without
-# inference, which tables call the plain twin.
+# UCBVI's `scale`. With `none` a rule sets it and nothing is tuned: that one plans as the Analogist
+# does, without inference, and tables call it the plain twin.
 BONUSES = ("none", "0.003", "0.01", "0.03", "0.1")
 SWEEP = {bonus: f"ucbvi:scale={bonus},growth=0.1" for bonus in BONUSES}
