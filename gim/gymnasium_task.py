@@ -23,7 +23,8 @@ def told_by(env: Any, horizon: int | None) -> TabularMDP | Task:
     """
     if not isinstance(env, gymnasium.Env):
         raise ValueError(
-            f"{brief(env)} is not a world: give a TabularMDP, a Gymnasium env, or a word"
+            f"{brief(env)} is not a world: give a TabularMDP, a Gymnasium env, or a name or spec "
+            'string such as "riverswim"'
         )
     states = numbering_of("observation_space", env.observation_space)
     actions = numbering_of("action_space", env.action_space)

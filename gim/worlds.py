@@ -40,7 +40,7 @@ def world_of(given: World, horizon: int | None = None, imports: bool = False) ->
     Args:
         given: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
         horizon: H, where it is to differ from the world's own, or where that has none.
-        imports: whether a word may name a module to import, as ``my_module:MyEnv-v0`` does: right
+        imports: whether a name may hold a module to import, as ``my_module:MyEnv-v0`` does: right
             where a person has written it, wrong for what comes from a file.
 
     Returns:

@@ -7,14 +7,16 @@ import gim
 from gim.envs import tasks
 from gim.limits import STEPS, TRIALS, bounded_memory, check_trials
 from gim.run import prepare
-from tools.robustness import extremes, fuzz, soak, whole_runs, words
+from tools.robustness import command_lines, extremes, fuzz, soak, whole_runs
 
 
-def test_absurd_words_are_answered_in_one_line():
-    with words.own_folder() as folder:
+def test_absurd_command_lines_are_answered_in_one_line():
+    with command_lines.own_folder() as folder:
         rng = np.random.default_rng(5)
-        for line in words.inputs(rng, len(words.HUGE) + len(words.STUDIES) + 60, folder):
-            words.answer(line, seconds=120)
+        for line in command_lines.inputs(
+            rng, len(command_lines.HUGE) + len(command_lines.STUDIES) + 60, folder
+        ):
+            command_lines.answer(line, seconds=120)
 
 
 def test_a_bug_says_how_to_report_it(monkeypatch, capsys):

@@ -16,7 +16,7 @@ from gim.inference.rewards import infer_rewards
 from gim.inference.structure import Ends, Triples, rewards_of
 from gim.inference.structure.keys import Feature, equal, features_of, keyed, valued
 from gim.inference.structure.linear import least_absolute
-from gim.inference.structure.reward_exam import EPSILONS, FOLDS, SIGMAS, Exam, speak
+from gim.inference.structure.reward_validation import EPSILONS, FOLDS, SIGMAS, Validation, speak
 from gim.inference.structure.rewards import EXACT, Rewards, Shape, seen_of
 from gim.jit import plain
 from tests.structured_worlds import World, grid, inventory, lake, machines, taxi, unmet
@@ -286,16 +286,18 @@ def test_keys_tell_apart_what_their_features_do():
 
 def test_what_was_held_out_is_as_likely_as_a_mixture_says():
     """Most rewards are near what a rule says, some anywhere within the spread: the best of both."""
-    exam = Exam(grid(4, 4).sampled(3, noise=0.2), seen_of(grid(4, 4).sampled(3, noise=0.2)))
-    error = exam.spread * np.random.default_rng(1).standard_t(2, len(exam.seen.mean))
-    logs = exam._likelihood(error)
-    squares = (error**2 + exam.seen.square) / exam.spread**2
+    validation = Validation(
+        grid(4, 4).sampled(3, noise=0.2), seen_of(grid(4, 4).sampled(3, noise=0.2))
+    )
+    error = validation.spread * np.random.default_rng(1).standard_t(2, len(validation.seen.mean))
+    logs = validation._likelihood(error)
+    squares = (error**2 + validation.seen.square) / validation.spread**2
     slow = {}
     for wide, odd in itertools.product(SIGMAS.tolist(), EPSILONS.tolist()):
         near = np.exp(-0.5 * np.minimum(squares / wide**2, 1400.0)) / wide
         slow[wide, odd] = np.log((1 - odd) * near + odd * np.exp(-0.5 * squares))
-    best = max(slow, key=lambda key: slow[key] @ exam.seen.weight)
-    assert np.allclose(logs, slow[best] * exam.seen.weight)
+    best = max(slow, key=lambda key: slow[key] @ validation.seen.weight)
+    assert np.allclose(logs, slow[best] * validation.seen.weight)
 
 
 # ---------------------------------------------------------------------------- ends
@@ -342,12 +344,12 @@ def test_no_end_was_ever_seen():
     assert ends.chance(np.arange(9)).max() < 0.1
 
 
-def naive_judge(exam, triples, chain):
+def naive_judge(validation, triples, chain):
     """Errors and levels by the tables of other folds, one fold and one level at a time."""
-    seen, tolerance = exam.seen, EXACT * exam.spread
+    seen, tolerance = validation.seen, EXACT * validation.spread
     error, level = seen.mean.copy(), np.full(len(seen.mean), -1)
     for fold, (depth, features) in itertools.product(range(FOLDS), enumerate(chain)):
-        out, key = exam.fold == fold, keyed(triples, features, seen.pair, seen.t)
+        out, key = validation.fold == fold, keyed(triples, features, seen.pair, seen.t)
         many = key.max() + 1
         value = valued(key[~out], seen.mean[~out], seen.weight[~out], many, tolerance)
         met = out & (np.bincount(key[~out], minlength=many) > 0)[key]
@@ -359,29 +361,29 @@ def naive_judge(exam, triples, chain):
 @pytest.mark.parametrize("by_next", [False, True])
 def test_held_out_triples_are_judged_by_tables_of_other_folds(noise, by_next):
     triples = grid(5, 5).walked(400, noise=noise)
-    exam = Exam(triples, seen_of(triples), by_next)
+    validation = Validation(triples, seen_of(triples), by_next)
     chain = ((), (Feature("action"),), (Feature("action"), Feature("next state")))
-    keys = [keyed(triples, features, exam.seen.pair, exam.seen.t) for features in chain]
-    judged = exam.judge(Shape(chain), keys)
-    error, level = naive_judge(exam, triples, chain)
+    keys = [keyed(triples, features, validation.seen.pair, validation.seen.t) for features in chain]
+    judged = validation.judge(Shape(chain), keys)
+    error, level = naive_judge(validation, triples, chain)
     assert np.array_equal(judged.level, level)
     assert np.allclose(judged.error, error, rtol=1e-12, atol=1e-12)
-    coarser = exam.judge(Shape(chain[:2]), keys[:2])
-    again = exam.judge(Shape(chain), keys, coarser)
+    coarser = validation.judge(Shape(chain[:2]), keys[:2])
+    again = validation.judge(Shape(chain), keys, coarser)
     assert np.array_equal(again.error, judged.error)
     assert np.array_equal(again.level, judged.level)
-    assert judged.score == pytest.approx(naive_likelihood(exam, error), rel=1e-9)
+    assert judged.score == pytest.approx(naive_likelihood(validation, error), rel=1e-9)
 
 
-def naive_likelihood(exam, error):
+def naive_likelihood(validation, error):
     """The highest on the grid of sigmas and epsilons, all of it tried."""
-    square = (error**2 + exam.seen.square) / exam.spread**2
+    square = (error**2 + validation.seen.square) / validation.spread**2
     slab = -0.5 * square
     found = []
     for sigma, epsilon in itertools.product(SIGMAS, EPSILONS):
         spike = np.maximum(slab / sigma**2, -690.0) - np.log(sigma)
         logs = np.logaddexp(np.log1p(-epsilon) + spike, np.log(epsilon) + slab)
-        found.append(float(logs @ exam.seen.weight))
+        found.append(float(logs @ validation.seen.weight))
     return max(found)
 
 

@@ -1,4 +1,4 @@
-"""Who is worth the whole exam: candidates far behind after one fold are judged no further."""
+"""Who is worth all folds: candidates far behind after one fold are judged no further."""
 
 from __future__ import annotations
 

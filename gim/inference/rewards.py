@@ -18,8 +18,8 @@ from scipy import sparse
 
 from gim.inference.candidates.data import Data
 from gim.inference.candidates.structured import triples_of
-from gim.inference.structure.reward_exam import Judged
 from gim.inference.structure.reward_search import Offer, Search, thinned
+from gim.inference.structure.reward_validation import Judged
 from gim.inference.structure.rewards import EXACT, Rewards, Seen, seen_of
 
 Floats = NDArray[np.float64]

@@ -16,7 +16,16 @@ import numpy as np
 
 from gim.agent import agents
 from gim.experiments import execute
-from tools.robustness import extremes, faults, fuzz, ray_faults, run_files, soak, whole_runs, words
+from tools.robustness import (
+    command_lines,
+    extremes,
+    faults,
+    fuzz,
+    ray_faults,
+    run_files,
+    soak,
+    whole_runs,
+)
 
 DEFAULT = "analogist"
 
@@ -57,17 +66,17 @@ def run_fuzz(args: argparse.Namespace) -> int:
 def _fuzzed(number: int, seed: int) -> Iterator[fuzz.Row]:
     yield from fuzz.run(number, seed)
     yield fuzz.row("run files", fuzz.Runs(), max(20, number // 200), seed)
-    yield _words(max(60, number // 50), seed)
+    yield _command_lines(max(60, number // 50), seed)
 
 
-def _words(number: int, seed: int) -> fuzz.Row:
+def _command_lines(number: int, seed: int) -> fuzz.Row:
     ends: Counter[int] = Counter()
     finds, began = [], time.perf_counter()
-    with words.own_folder() as folder:
-        for line in words.inputs(np.random.default_rng(seed), number, folder):
+    with command_lines.own_folder() as folder:
+        for line in command_lines.inputs(np.random.default_rng(seed), number, folder):
             try:
-                ends[words.answer(line)[0]] += 1
-            except (AssertionError, words.TooLong) as problem:
+                ends[command_lines.answer(line)[0]] += 1
+            except (AssertionError, command_lines.TooLong) as problem:
                 finds.append(str(problem))
     return fuzz.Row("command lines", number, ends[0], ends[2], finds, time.perf_counter() - began)
 

@@ -33,7 +33,7 @@ from gim.params import describe
 from gim.registry import parse
 from gim.run import prepare
 from gim.variables import Variables
-from tools.robustness import given, run_files, words
+from tools.robustness import command_lines, given, run_files
 from tools.robustness.inputs import ODD, Refused, Rng, array, refusing
 
 SECONDS = 20  # of the processor that one input may take
@@ -122,7 +122,7 @@ def described(rng: Rng) -> None:
 
 def specs(rng: Rng) -> None:
     """Spec strings, read."""
-    text = "".join(rng.choice(words.PIECES, size=int(rng.integers(1, 12))).tolist())
+    text = "".join(rng.choice(command_lines.PIECES, size=int(rng.integers(1, 12))).tolist())
     with refusing():
         parse(text)
 
@@ -130,7 +130,7 @@ def specs(rng: Rng) -> None:
 def agents_by_spec(rng: Rng) -> None:
     """Agents made from spec strings."""
     name = str(rng.choice(agents.names()))
-    value = str(rng.choice(words.PIECES))
+    value = str(rng.choice(command_lines.PIECES))
     keys = list(agents[name].__dataclass_fields__)  # type: ignore[attr-defined]
     key = str(rng.choice(keys)) if keys else "m"
     with refusing():
@@ -142,14 +142,14 @@ def tasks_by_spec(rng: Rng) -> None:
     name = str(rng.choice([name for name in tasks.names() if name != "taxi"]))
     keys = [parameter.name for parameter in describe(tasks[name])]
     with refusing():
-        tasks.make(f"{name}:{rng.choice(keys)}={rng.choice(words.PIECES)}")
+        tasks.make(f"{name}:{rng.choice(keys)}={rng.choice(command_lines.PIECES)}")
 
 
 def studies(rng: Rng) -> None:
     """Study files."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "study.toml"
-        path.write_text(words.shaken(words.HEAD, rng), errors="replace")
+        path.write_text(command_lines.shaken(command_lines.HEAD, rng), errors="replace")
         with refusing(OSError):
             Study.load(path)
 
@@ -193,7 +193,7 @@ def policies(rng: Rng) -> None:
         policy = prepare(agents.make("optimal"), tasks.make("riverswim"), 1, 0).go().best_policy()
         path = Path(folder) / ("p.json" if rng.random() < 0.5 else "p.csv")
         (policy.to_json if path.suffix == ".json" else policy.to_csv)(path)
-        path.write_text(words.shaken(path.read_text(), rng), errors="replace")
+        path.write_text(command_lines.shaken(path.read_text(), rng), errors="replace")
         with refusing(json.JSONDecodeError):
             load(path)
 
@@ -208,7 +208,9 @@ def logs(rng: Rng) -> None:
     text = "s,a,r,s2\n" + "\n".join(rows)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
-        path.write_text(words.shaken(text, rng) if rng.random() < 0.7 else text, errors="replace")
+        path.write_text(
+            command_lines.shaken(text, rng) if rng.random() < 0.7 else text, errors="replace"
+        )
         with refusing(), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             from_log(path)
@@ -265,7 +267,7 @@ class Row(NamedTuple):
 
 
 def run(number: int, seed: int = 0) -> Iterator[Row]:
-    """So many inputs in all, by entry; words and run files come on top, as they take longer."""
+    """So many inputs in all, by entry; command lines and run files, which take longer, on top."""
     shares = sum(share for _, share in ENTRIES.values())
     for spec in ("random", "psrl", "optimal"):  # compiled before the clock runs
         prepare(agents.make(spec), tasks.make("riverswim"), 3, 0).go()
@@ -283,7 +285,7 @@ def row(name: str, entry: Callable[[Rng], None], number: int, seed: int = 0) -> 
             counts["answered"] += 1
         except Refused:
             counts["refused"] += 1
-        except (Exception, words.TooLong) as problem:
+        except (Exception, command_lines.TooLong) as problem:
             finds.append(f"seed {seed + i}: {type(problem).__name__}: {str(problem)[:150]}")
     return Row(
         name, number, counts["answered"], counts["refused"], finds, time.perf_counter() - began
@@ -292,5 +294,5 @@ def row(name: str, entry: Callable[[Rng], None], number: int, seed: int = 0) -> 
 
 def one(entry: Callable[[Rng], None], seed: int) -> None:
     """One input; raises `Refused`, or whatever is a find."""
-    with words.limited(SECONDS, f"seed {seed}"):
+    with command_lines.limited(SECONDS, f"seed {seed}"):
         entry(np.random.default_rng(seed))

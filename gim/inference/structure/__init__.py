@@ -9,12 +9,12 @@ from gim.inference.structure.candidates import Candidate, Fitted, candidates
 from gim.inference.structure.ends import Ends
 from gim.inference.structure.exceptions import exceptions
 from gim.inference.structure.relocation import relocated
-from gim.inference.structure.reward_exam import Trust
 from gim.inference.structure.reward_search import rewards_of
+from gim.inference.structure.reward_validation import Trust
 from gim.inference.structure.rewards import Rewards
 from gim.inference.structure.rule import Names, Rule
+from gim.inference.structure.sentences import rules
 from gim.inference.structure.triples import Triples
-from gim.inference.structure.words import rules
 
 __all__ = [
     "Candidate",

@@ -3,7 +3,7 @@
 Each is a function `fit(triples, form=None) -> Fitted`. Without a form it searches for one, by
 held-out pairs of its own within the triples it is given; with the form of an earlier fit it only
 fits that form anew, which is what to do until visits have doubled, and within the folds of an
-outer exam. A pair that is to be held out is simply absent from the triples.
+cross-validation around it. A pair that is to be held out is simply absent from the triples.
 
 - variables: blocks of variables, each with its own outcomes, contexts and after-states
 - types: types of states, learned from what their actions do
@@ -32,7 +32,7 @@ class Fitted(Protocol):
         """Predicted next states of pairs s*A + a: CSR [pairs, S]; an empty row says nothing.
 
         With `apart`, by fits of this form that have not seen them: each pair that was met is in a
-        fold, and fits without the fold speak of it. That is what an outer exam asks for.
+        fold, and fits without the fold speak of it. A cross-validation around it asks for that.
         """
 
     def levels(self, pairs: Ints, apart: bool = False) -> Ints:

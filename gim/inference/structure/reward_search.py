@@ -10,7 +10,7 @@ import numpy as np
 from gim.inference.structure.keys import Feature, features_of, keyed
 from gim.inference.structure.linear import BY_ACTION, BY_CHANGE, COMMON, WIDEST
 from gim.inference.structure.moves import Shift
-from gim.inference.structure.reward_exam import Exam, Judged, Trust
+from gim.inference.structure.reward_validation import Judged, Trust, Validation
 from gim.inference.structure.rewards import EXACT, Rewards, Seen, Shape, seen_of
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
 
@@ -32,7 +32,8 @@ def rewards_of(
     """
     search = Search(triples, thinned(seen_of(triples)))
     best = search.best(shifts) if shape is None else search.judge(shape)
-    trusts = [exam.trust(judged) for exam, judged in zip(search.exams, best.judged, strict=True)]
+    both = zip(search.validations, best.judged, strict=True)
+    trusts = [validation.trust(judged) for validation, judged in both]
     return Rewards(triples, best.shape), trusts[0], trusts[1]
 
 
@@ -44,7 +45,7 @@ class Offer(NamedTuple):
 
     @property
     def logs(self) -> Floats:
-        """Of both exams, by triple."""
+        """Of both validations, by triple."""
         return np.sum([each.logs for each in self.judged], axis=0)
 
     @property
@@ -54,22 +55,22 @@ class Offer(NamedTuple):
 
 
 class Search:
-    """Both exams count: a rule must not claim more about states never entered than it can."""
+    """Both validations count: a rule must not claim more about states never entered than it can."""
 
     def __init__(self, triples: Triples, seen: Seen) -> None:
         self.triples, self.seen = triples, seen
-        self.exams = Exam(triples, seen), Exam(triples, seen, by_next=True)
+        self.validations = Validation(triples, seen), Validation(triples, seen, by_next=True)
         self._keys: dict[tuple[Feature, ...], Ints] = {}
         self._judged: dict[Shape, Offer] = {}
 
     def judge(self, shape: Shape, coarser: Offer | None = None) -> Offer:
-        """By both exams, once; `coarser` is the same without the last level, if there is one."""
+        """By both, once; `coarser` is the same without the last level, if there is one."""
         if shape not in self._judged:
             keys = [self._key(features) for features in shape.chain]
             before = [None, None] if coarser is None else coarser.judged
-            both = zip(self.exams, before, strict=True)
-            offer = Offer(shape, tuple(exam.judge(shape, keys, each) for exam, each in both))
-            self._judged[shape] = offer
+            both = zip(self.validations, before, strict=True)
+            judged = tuple(validation.judge(shape, keys, each) for validation, each in both)
+            self._judged[shape] = Offer(shape, judged)
         return self._judged[shape]
 
     def _key(self, features: tuple[Feature, ...]) -> Ints:
@@ -84,7 +85,7 @@ class Search:
             if self.certain(offers[-1]):
                 return offers[-1]
             shape = Shape(slopes=slopes, shifts=shifts)
-            columns = self.exams[0].design(shape).shape[1]
+            columns = self.validations[0].design(shape).shape[1]
             if columns <= WIDEST and len(self.seen.mean) >= 2 * columns:
                 offers.append(self.judge(shape))
         found = self.refined(offers[0])
@@ -126,7 +127,7 @@ class Search:
     def certain(self, offer: Offer) -> bool:
         """Whether every held-out triple is hit."""
         worst = max((np.abs(each.error).max(initial=0.0) for each in offer.judged), default=0.0)
-        return bool(worst <= EXACT * self.exams[0].spread)
+        return bool(worst <= EXACT * self.validations[0].spread)
 
     def _finer(self, found: Offer, more: tuple[Feature, ...]) -> Offer:
         chain = found.shape.chain

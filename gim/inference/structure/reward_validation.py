@@ -48,7 +48,7 @@ class Residuals(NamedTuple):
     rank: Ints  # [folds, I] one number for all that are equal among those of other folds
 
 
-class Exam:
+class Validation:
     """Held-out triples in folds of pairs, or of next states, as of those never entered."""
 
     def __init__(self, triples: Triples, seen: Seen, by_next: bool = False) -> None:

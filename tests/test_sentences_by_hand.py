@@ -9,7 +9,7 @@ import pytest
 
 from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
 from gim.inference.structure.rule import Names, Rule, by_words, phrase
-from gim.inference.structure.words import (
+from gim.inference.structure.sentences import (
     EDGES,
     _alike,
     _by_action,

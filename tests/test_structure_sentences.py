@@ -15,8 +15,8 @@ from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import N0, RARE, at_triples
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.moves import CLIP, STAY, WRAP
+from gim.inference.structure.sentences import EDGES, _edges
 from gim.inference.structure.state_types import by_types
-from gim.inference.structure.words import EDGES, _edges
 from tests.structured_worlds import World, grid, inventory, machines, queues
 
 GRID = Names(("row", "col"), ("north", "south", "west", "east"))

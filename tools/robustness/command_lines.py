@@ -1,4 +1,4 @@
-"""Absurd words, study files and command lines: each must be answered, in one line and at once.
+"""Absurd command lines and study files: each must be answered, in one line and at once.
 
 An input may succeed, or be refused with exit status 2 and a line that begins with ``gim:``.
 """
