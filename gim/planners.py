@@ -59,7 +59,7 @@ class Model:
         return np.full(self.S, 1 / self.S)
 
 
-def best_policy(model: Model, planner: str, gamma: float) -> NDArray[np.integer]:
+def planned_policy(model: Model, planner: str, gamma: float) -> NDArray[np.integer]:
     """The policy [H, S] that the planner finds best in the model."""
     if planner == "finite":
         return backward_induction(model).actions

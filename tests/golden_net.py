@@ -31,7 +31,7 @@ import gim
 from gim.agent import Task
 from gim.deploy import names_of
 from gim.inference import analogy
-from gim.inference.analogies import analogies, words_of
+from gim.inference.analogies import analogies, rule_names
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of, believed_model
 from gim.inference.candidates.structured import triples_of
@@ -229,7 +229,7 @@ def structure(found: Any) -> dict[str, Any]:
 def words(seen: Any, frame: Frame) -> list[str]:
     """The rules that a person reads."""
     made_of = (seen.task.variables, seen.task.action_variables)
-    names = words_of(*names_of(seen.mdp), *made_of)
+    names = rule_names(*names_of(seen.mdp), *made_of)
     return [str(rule) for rule in analogies(seen.counts, frame, names)]
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
-from gim.inference.structure.rule import Names, Rule, by_words, phrase
+from gim.inference.structure.rule import Rule, RuleNames, by_words, phrase
 from gim.inference.structure.sentences import (
     EDGES,
     _alike,
@@ -22,7 +22,7 @@ from gim.inference.structure.sentences import (
     _walls,
 )
 
-NAMES = Names(
+NAMES = RuleNames(
     ("row", "col"),
     ("north",),
     ("order",),
@@ -236,7 +236,7 @@ def test_chances_are_shares_of_the_weight_of_what_was_seen():
     # Observations weigh 1, 2, 3, 4: by -1 one and two, by +1 three, and a stay of four.
     observed = [(1, 0), (2, 1), (1, 2), (2, 2)]
     block = line(observed, [(0, 0), (1, 0), (2, 1), (3, 4)], add=[-1, 1])
-    names = Names(("x",))
+    names = RuleNames(("x",))
     outcomes, groups, edges = _told([block], np.ones(4, bool), names)
     assert [dict(change) for change, _ in outcomes] == [{}, {"x": -1}, {"x": 1}]
     assert [chance for _, chance in outcomes] == pytest.approx([0.4, 0.3, 0.3])
@@ -250,7 +250,7 @@ def test_what_is_rare_is_not_told():
     observed = [(1, 0), (1, 2), (1, 3)]
     block = line(observed, [(0, 0), (1, 1), (2, 2)], add=[-1, 1, 2])
     block.data.seen.weight = np.array([97.0, 2.5, 0.5])
-    outcomes, groups, _ = _told([block], np.ones(3, bool), Names(("x",)))
+    outcomes, groups, _ = _told([block], np.ones(3, bool), RuleNames(("x",)))
     assert [(dict(change), chance) for change, chance in outcomes] == [
         ({"x": -1}, pytest.approx(0.97)),
         ({"x": 1}, pytest.approx(0.025)),
@@ -330,5 +330,5 @@ def test_changes_in_words():
     assert (by_words(0), by_words(-2.5), by_words("= red")) == ("+ 0", "- 2.5", "= red")
     assert phrase({"a": 1, "b": -1}) == "a + 1 b - 1"
     assert NAMES.unit(1) == 10
-    assert Names(units=(3,)).unit(1) == 1
+    assert RuleNames(units=(3,)).unit(1) == 1
     assert NAMES.state(np.array([1, 2]), 0) == "(1,y)"

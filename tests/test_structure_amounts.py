@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.inference.structure import Names, Triples, rules
+from gim.inference.structure import RuleNames, Triples, rules
 from gim.inference.structure.amounts import amounts_of, home_of
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.explanations import Explained, Move
@@ -56,7 +56,7 @@ def test_pairs_never_met_are_predicted():
 
 
 def test_words_say_what_each_action_adds():
-    found = rules(by_variables(river(40)), Names("xy", "dhplr"))
+    found = rules(by_variables(river(40)), RuleNames("xy", "dhplr"))
     told = {rule.action: str(rule) for rule in found}
     assert set(told) == set("dhplr")
     assert "y - 1" in told["l"]

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from gim.inference.structure import Names, Triples, exceptions, rules
+from gim.inference.structure import RuleNames, Triples, exceptions, rules
 from gim.inference.structure.block import Block, Form
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.exceptions import N0, RARE, at_triples
@@ -19,7 +19,7 @@ from gim.inference.structure.sentences import EDGES, _edges
 from gim.inference.structure.state_types import by_types
 from tests.structured_worlds import World, grid, inventory, machines, queues
 
-GRID = Names(("row", "col"), ("north", "south", "west", "east"))
+GRID = RuleNames(("row", "col"), ("north", "south", "west", "east"))
 
 
 def test_a_grid_is_told_as_people_would():
@@ -78,7 +78,7 @@ def test_a_pair_that_does_otherwise_is_an_exception():
 
 
 def test_after_states_are_told_once_for_all_actions():
-    names = Names(("stock",), tuple(range(11)), ("order",))
+    names = RuleNames(("stock",), tuple(range(11)), ("order",))
     (rule,) = rules(by_variables(inventory().walked(1500)), names)
     assert rule.action == "any action"
     assert rule.outcomes[0][0]["stock"] in ("+ order - 3", "+ order - 4", "+ order - 5")
@@ -87,7 +87,7 @@ def test_after_states_are_told_once_for_all_actions():
 
 
 def test_blocks_are_told_one_after_the_other():
-    names = Names(("first", "second"), ("reject", "one", "two"))
+    names = RuleNames(("first", "second"), ("reject", "one", "two"))
     fitted = by_variables(queues().walked(2000))
     told = rules(fitted, names)
     assert [len(rule.groups) for rule in told] == [2, 2, 2]
@@ -120,7 +120,7 @@ def test_where_chances_depend_on_few_values_each_has_its_rule():
 
     states = itertools.product(range(5), range(5), range(4))
     world = World(states, 2, outcomes)
-    names = Names(("row", "col", "heading"), ("turn", "go"), values=((), (), "NESW"))
+    names = RuleNames(("row", "col", "heading"), ("turn", "go"), values=((), (), "NESW"))
     told = rules(by_variables(world.sampled(2, share=0.6)), names)
     go = [rule for rule in told if rule.action == "go"]
     assert [rule.where for rule in go] == [f"heading = {h}" for h in "NESW"]
@@ -136,13 +136,13 @@ def test_where_chances_depend_on_few_values_each_has_its_rule():
 
 
 def test_what_chances_depend_on_is_named():
-    names = Names([f"m{i}" for i in range(5)], ["wait", *(f"reboot {i}" for i in range(5))])
+    names = RuleNames([f"m{i}" for i in range(5)], ["wait", *(f"reboot {i}" for i in range(5))])
     told = rules(by_variables(machines().walked(1000, start=31)), names)
     assert "chances depend on" in str(told[0])
 
 
 def test_what_has_no_name_is_called_what_it_is():
-    names = Names(("row",), ("north",), ("order",), values=(("low", "high"),))
+    names = RuleNames(("row",), ("north",), ("order",), values=(("low", "high"),))
     assert (names.amount(0), names.amount(1)) == ("order", "action")
     assert (names.variable(0), names.variable(1)) == ("row", "state")
     assert (names.action(0), names.action(1)) == ("north", 1)
@@ -153,7 +153,7 @@ def test_labels_of_states_are_used():
     world = grid(6, 6, slip=0.0)
     odd = world.index[2, 2]
     world.P[odd, 3] = np.eye(36)[0]
-    names = Names(("row", "col"), range(4), states=[f"cell {s}" for s in range(36)])
+    names = RuleNames(("row", "col"), range(4), states=[f"cell {s}" for s in range(36)])
     assert str(rules(by_variables(world.sampled(3)), names)[3]).endswith(f"cell {odd}")
 
 

@@ -26,7 +26,7 @@ from gim.inference.belief import NEVER, Belief, due, new_belief, observe, with_r
 from gim.jit import bind, hot
 from gim.memory import LARGE, SAME, VISITS, Limits, actions
 from gim.model.counts import Known, crowded, new_known, review, update_known
-from gim.planners import Model, best_policy
+from gim.planners import Model, planned_policy
 
 
 class Phase(NamedTuple):
@@ -199,7 +199,7 @@ class Phases(Counting):
     def planned(self, memory: Memory, P: Any, r: NDArray[np.float64], mind: Mind) -> Memory:
         """Line 20: the best policy of this model."""
         model = Model(P, r, memory.known.available, mind.task.H)
-        memory.policy[:] = best_policy(model, self.planner, self.gamma)
+        memory.policy[:] = planned_policy(model, self.planner, self.gamma)
         memory.phase.stale[0] = False
         mind.plans += 1
         return memory

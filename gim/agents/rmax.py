@@ -36,7 +36,7 @@ from gim.memory import SAME, Limits, actions
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.rewards import LargestReward, largest_reward
 from gim.params import OneOf, Within
-from gim.planners import Model, Planner, best_policy, looked_ahead
+from gim.planners import Model, Planner, looked_ahead, planned_policy
 from gim.sampling import listed, pick
 
 
@@ -165,7 +165,7 @@ class RMax(Counting, Agent, name="rmax"):
             return None
         with mind.timed("planning"):
             model = optimistic_model(belief, known, r_max, mind.task.H)
-            memory.policy[:] = best_policy(model, self.planner, self.gamma)[:, :-1]
+            memory.policy[:] = planned_policy(model, self.planner, self.gamma)[:, :-1]
             if self.planner == "lookahead":
                 self._tie(memory, looked_ahead(model, self.gamma)[:-1], mind.rng)
         memory.stale[0] = False

@@ -17,7 +17,7 @@ from gim.cli.command import needs, whole
 from gim.cli.screen import table
 from gim.cli.summary import in_words
 from gim.deploy import names_of
-from gim.inference.analogies import analogies, words_of
+from gim.inference.analogies import analogies, rule_names
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.belief import belief_of
@@ -186,7 +186,7 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
 def _told(mdp: TabularMDP, args: argparse.Namespace) -> list[Rule]:
     """What such samples say in words."""
     counts = sample(mdp, np.random.default_rng(args.seed), args.m, args.rho).counts
-    names = words_of(*names_of(mdp), mdp.variables, mdp.action_variables)
+    names = rule_names(*names_of(mdp), mdp.variables, mdp.action_variables)
     return analogies(counts, _frame(mdp), names)
 
 

@@ -12,22 +12,22 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gim import names as called
 from gim.agent import Task
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
 from gim.inference.belief import Belief
 from gim.inference.candidates import suited
 from gim.inference.cross_validation import Answers, CrossValidation
-from gim.inference.structure.rule import Names, Rule
+from gim.inference.structure.rule import Rule, RuleNames
 from gim.model.counts import Counts
+from gim.names import Names
 from gim.variables import Variables
 
 PLAIN = "means"  # the family of candidates that rules must be better than
 MATTERS = 0.02  # squared error of a distribution by which rules must be better
 
 
-def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
+def analogies(counts: Counts, frame: Frame, names: RuleNames) -> list[Rule]:
     """A rule for each action, as far as the counts bear it out; [] if they do not."""
     analogy, rng = Analogy(), np.random.default_rng(0)  # folds: the same counts, the same words
     split = analogy.split(counts, frame, rng)
@@ -46,13 +46,11 @@ def analogies(counts: Counts, frame: Frame, names: Names) -> list[Rule]:
     return split.fitted(found.candidate).rules(names)
 
 
-def analogies_of(
-    belief: Belief, task: Task, states: called.Names, actions: called.Names
-) -> list[Rule]:
+def analogies_of(belief: Belief, task: Task, states: Names, actions: Names) -> list[Rule]:
     """The rules in what an agent has counted, in the names of its world."""
     made_of = (task.variables, task.action_variables)
     frame = Frame(task.available, belief.terminal, (0.0, 1.0), (), *made_of)
-    return analogies(belief.counts, frame, words_of(states, actions, *made_of))
+    return analogies(belief.counts, frame, rule_names(states, actions, *made_of))
 
 
 def anything(split: CrossValidation) -> Answers:
@@ -68,15 +66,15 @@ def better(split: CrossValidation, one: Answers, other: Answers) -> bool:
     return bool(gain.sum() > 2.0 * np.sqrt(gain @ gain) + MATTERS * split.weights.sum())
 
 
-def words_of(
-    states: called.Names,
-    actions: called.Names,
+def rule_names(
+    states: Names,
+    actions: Names,
     variables: Variables | None,
     action_variables: Variables | None,
-) -> Names:
+) -> RuleNames:
     """How a world's own names appear in rules."""
     levels = () if variables is None else variables.levels
-    return Names(
+    return RuleNames(
         () if variables is None else variables.names,
         [actions[a] for a in range(len(actions))],
         () if action_variables is None else action_variables.names,

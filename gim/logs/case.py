@@ -46,7 +46,7 @@ class Inferred(NamedTuple):
     notes: list[str]
 
 
-def belief_of(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
+def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
     """The belief that a log leads to, with the inference run once."""
     infer, notes = inferences.make(infer), []
     if not isinstance(infer, (Inference, type(None))):
@@ -83,7 +83,7 @@ def inferred(
 ) -> Inferred:
     """All that planning needs; see `gim.learn`."""
     longest = int(log.lengths.max())
-    belief, task, notes = belief_of(log, infer, longest if horizon is None else horizon)
+    belief, task, notes = belief_of_log(log, infer, longest if horizon is None else horizon)
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.inference.analogies import analogies, words_of
+from gim.inference.analogies import analogies, rule_names
 from gim.inference.base import Frame
 from gim.inference.certificate import certifiable
 from gim.logs.learned import Learned, Value
@@ -113,7 +113,7 @@ def _inferred(learned: Learned) -> Iterable[str]:
         return
     made_of = (log.variables, log.action_variables)
     frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
-    rules = analogies(log.counts, frame, words_of(*log.names(), *made_of))
+    rules = analogies(log.counts, frame, rule_names(*log.names(), *made_of))
     if rules:
         yield "<ul>" + "".join(f"<li>{escape(str(rule))}</li>" for rule in rules) + "</ul>"
     elif inferred:

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.inference.candidates.data import Data
-from gim.inference.structure.rule import Names, Rule
+from gim.inference.structure.rule import Rule, RuleNames
 from gim.model.projection import project_simplex
 from gim.registry import Registered, Registry
 
@@ -53,7 +53,7 @@ class Fitted:
         """What kind of evidence each prediction rests on, as whole numbers from 0."""
         return np.zeros(pairs.size, np.int64)
 
-    def rules(self, names: Names) -> list[Rule]:
+    def rules(self, names: RuleNames) -> list[Rule]:
         """What was found, for people to read; asked for if the candidate `speaks`."""
         return []
 

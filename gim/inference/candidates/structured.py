@@ -16,7 +16,7 @@ from scipy import sparse
 
 from gim.inference.candidates.base import Candidate, Fitted
 from gim.inference.candidates.data import Data
-from gim.inference.structure import Names, Rule, Triples, rules
+from gim.inference.structure import Rule, RuleNames, Triples, rules
 from gim.inference.structure.blocks import by_variables
 from gim.inference.structure.numbering import by_numbers
 from gim.inference.structure.product import SUPPORTS, Product
@@ -50,7 +50,7 @@ class Explained(Fitted):
             return level
         return SUPPORTS * level + SUPPORTS - 1 - self.structure.support(pairs, apart=True)
 
-    def rules(self, names: Names) -> list[Rule]:
+    def rules(self, names: RuleNames) -> list[Rule]:
         """See `Fitted`."""
         return rules(self.structure, names)
 

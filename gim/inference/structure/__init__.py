@@ -12,7 +12,7 @@ from gim.inference.structure.relocation import relocated
 from gim.inference.structure.reward_search import rewards_of
 from gim.inference.structure.reward_validation import Trust
 from gim.inference.structure.rewards import Rewards
-from gim.inference.structure.rule import Names, Rule
+from gim.inference.structure.rule import Rule, RuleNames
 from gim.inference.structure.sentences import rules
 from gim.inference.structure.triples import Triples
 
@@ -20,9 +20,9 @@ __all__ = [
     "Candidate",
     "Ends",
     "Fitted",
-    "Names",
     "Rewards",
     "Rule",
+    "RuleNames",
     "Triples",
     "Trust",
     "candidates",

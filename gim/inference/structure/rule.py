@@ -86,7 +86,7 @@ def by_words(by: float | str) -> str:
 
 
 @dataclass(frozen=True)
-class Names:
+class RuleNames:
     """What things are called; without variables, "state" is the number of a state."""
 
     variables: Sequence[str] = ()

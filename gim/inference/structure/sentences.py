@@ -15,7 +15,7 @@ import numpy as np
 from gim.inference.structure.block import Block
 from gim.inference.structure.exceptions import exceptions
 from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP
-from gim.inference.structure.rule import SHOWN, Change, Names, Outcomes, Rule, by_words
+from gim.inference.structure.rule import SHOWN, Change, Outcomes, Rule, RuleNames, by_words
 from gim.inference.structure.state_types import Typed
 from gim.inference.structure.triples import Floats, Ints, Mask, Triples, summed
 
@@ -33,7 +33,7 @@ EDGES = {
 }
 
 
-def rules(fitted: Any, names: Names) -> list[Rule]:
+def rules(fitted: Any, names: RuleNames) -> list[Rule]:
     """A rule for each action that was taken, or one for all if they do the same.
 
     Where chances depend on few values of variables, or on types of states, each has its rule. What
@@ -102,7 +102,7 @@ def _by_action(block: Block) -> bool:
     return block.form.move.found or any(v < 0 for v in looked)
 
 
-def _places(fitted: Any, blocks: list[Block], names: Names) -> tuple[Ints, dict[int, str]]:
+def _places(fitted: Any, blocks: list[Block], names: RuleNames) -> tuple[Ints, dict[int, str]]:
     """The kind of place of each pair that was met, and what the kinds are called, if few."""
     triples = fitted.triples
     s = triples.met // triples.A
@@ -124,7 +124,7 @@ def _places(fitted: Any, blocks: list[Block], names: Names) -> tuple[Ints, dict[
     return kind[s], called
 
 
-def _condition(triples: Triples, feature: int, s: int, names: Names) -> str:
+def _condition(triples: Triples, feature: int, s: int, names: RuleNames) -> str:
     """What a feature says of a state."""
     v = triples.variable_of(feature)
     code = int(triples.codes[s, v])
@@ -134,7 +134,7 @@ def _condition(triples: Triples, feature: int, s: int, names: Names) -> str:
     return f"{names.variable(v)} is " + {0: "least", last: "largest"}.get(code, "between")
 
 
-def _depends(blocks: list[Block], names: Names) -> tuple[str, ...]:
+def _depends(blocks: list[Block], names: RuleNames) -> tuple[str, ...]:
     """Variables of the state that chances depend on."""
     triples = blocks[0].data.triples
     used = (triples.variable_of(f) for block in blocks for f in block.form.chain[-1])
@@ -142,7 +142,7 @@ def _depends(blocks: list[Block], names: Names) -> tuple[str, ...]:
 
 
 def _told(
-    blocks: list[Block], here: Mask, names: Names
+    blocks: list[Block], here: Mask, names: RuleNames
 ) -> tuple[Outcomes, tuple[int, ...], tuple[str, ...]]:
     """Outcomes of pairs with their chances, how many each block has, and what edges do."""
     told: list[list[tuple[Change, float]]] = []
@@ -190,7 +190,7 @@ def _seen_to_move(block: Block, weight: Floats) -> Ints:
     return np.where(better, other, told)
 
 
-def _change(block: Block, o: int, names: Names, a: int) -> Change:
+def _change(block: Block, o: int, names: RuleNames, a: int) -> Change:
     """An outcome by variable, of action a where it is found what that adds."""
     data = block.data
     variables, (add, fixed, _) = data.move.variables, data.outcomes
