@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tracemalloc
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -12,6 +13,7 @@ import pytest
 
 import gim
 from gim.cli import main
+from gim.deploy import named
 from gim.logs.page import page, picture
 from tests.test_learn import river_log
 
@@ -188,3 +190,40 @@ def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys)
         assert f"{name} is no policy: the head is not that of a policy" in capsys.readouterr().err
         with pytest.raises(ValueError, match=f"{name} is no policy: a log is read by gim.from_log"):
             gim.load(name)
+
+
+def test_returns_are_those_of_the_world_noise_and_payments_included(tmp_path, capsys):
+    """As a run of the agent that plays the same policy, up to chance; the same for a seed."""
+
+    def said(world, *more):
+        mdp = gim.make(world)
+        optimal = gim.run("optimal", mdp, episodes=1000)
+        optimal.best_policy().save(tmp_path / "p.npz")
+        mdp.save(tmp_path / "w.npz")
+        assert main(["play", str(tmp_path / "p.npz"), str(tmp_path / "w.npz"), *more]) == 0
+        return optimal.returns, capsys.readouterr().out
+
+    for world in ("noisy_arms", "inventory"):  # what inventory pays depends on where a step leads
+        returns, first = said(world, "--episodes", "1000", "--seed", "3")
+        mean = float(re.search(r"return\s+([\d.]+)", first)[1])
+        error = float(re.search(r"standard error ([\d.e+]+)", first)[1])
+        spread = returns.std(ddof=1) / np.sqrt(1000)
+        assert error == pytest.approx(spread, rel=0.15)
+        assert mean == pytest.approx(returns.mean(), abs=6 * spread)
+        assert said(world, "--episodes", "1000", "--seed", "3")[1] == first
+        assert said(world, "--episodes", "1000", "--seed", "4")[1] != first
+
+
+def test_a_large_sparse_world_is_played_without_a_dense_table(tmp_path):
+    spec = "gridworld:height=46,width=46,slip=0.2,horizon=20"
+    world = gim.make(spec)
+    named(np.zeros(world.S, int), world).save(tmp_path / "p.npz")
+    words = ["play", str(tmp_path / "p.npz"), spec, "--episodes", "4"]
+    assert main(words) == 0  # compiles what plans
+    tracemalloc.start()
+    try:
+        assert main(words) == 0
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 60e6  # a table by next state would take 143 MB

@@ -44,8 +44,8 @@ def run(args: argparse.Namespace) -> int:
     policy = load(args.policy, "policy")
     world = world_of(args.world, args.horizon, imports=True)
     act, rng = in_world(policy, world), np.random.default_rng(args.seed)
-    play: Any = _table if isinstance(world, TabularMDP) else _environment
-    earned = play(world, act, args.episodes, rng)
+    env = world.to_gymnasium() if isinstance(world, TabularMDP) else world
+    earned = _played(env, act, args.episodes, rng)
     error = earned.std(ddof=1) / np.sqrt(earned.size) if earned.size > 1 else np.nan
     low, high = earned.min(), earned.max()
     print(f"episodes  {earned.size}")
@@ -99,29 +99,7 @@ def _some(names: Names) -> str:
     return f"{first}{', ...' if names.n > 4 else ''} ({names.n:,} in all)"
 
 
-def _table(mdp: TabularMDP, act: Act, episodes: int, rng: np.random.Generator) -> Any:
-    """Returns [episodes] in an MDP."""
-    dense = mdp.to_dense()
-    chances = np.cumsum(dense.transitions, axis=2)
-    paid, start = dense.rewards_next, np.cumsum(mdp.start)
-    earned = np.zeros(episodes)
-    for e in range(episodes):
-        s = _pick(start, rng)
-        for h in range(mdp.horizon):
-            if mdp.terminal[s]:
-                break
-            a = act(s, h)
-            t = _pick(chances[s, a], rng)
-            earned[e] += mdp.rewards[s, a] if paid is None else paid[s, a, t]
-            s = t
-    return earned
-
-
-def _pick(summed: Any, rng: np.random.Generator) -> int:
-    return int(min(np.searchsorted(summed, rng.random() * summed[-1], "right"), len(summed) - 1))
-
-
-def _environment(env: Any, act: Act, episodes: int, rng: np.random.Generator) -> Any:
+def _played(env: Any, act: Act, episodes: int, rng: np.random.Generator) -> Any:
     """Returns [episodes] in an environment of Gymnasium."""
     earned = np.zeros(episodes)
     for e in range(episodes):
