@@ -62,6 +62,11 @@ def flatten(memory: Any, prefix: str = "") -> dict[str, NDArray[Any]]:
     return flat
 
 
+def part(flat: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
+    """What stands under a prefix, without it."""
+    return {k.removeprefix(prefix): v for k, v in flat.items() if k.startswith(prefix)}
+
+
 def trusted(memory: Any) -> bool:
     """Whether every part that holds integers says what they may be."""
     parts = memory._asdict().values()

@@ -25,6 +25,7 @@ from gim.limits import INT, SEED, bounded_memory, check_returns, check_steps, to
 from gim.loading import KINDS, load
 from gim.loop import Clock
 from gim.mdp import TabularMDP
+from gim.memory import part
 from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
@@ -200,7 +201,7 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         raise ValueError(f"the run holds {min(strange)!r}, which no run has")
     agent = agents.make(meta["agent"])  # first: this loads plugins, which may bring the world
     if "world" in meta:
-        world: Built = TabularMDP.unpack(_part(arrays, "world."), meta["world"])
+        world: Built = TabularMDP.unpack(part(arrays, "world."), meta["world"])
     else:
         name = meta["env"]["id"]
         if name not in gymnasium.registry:  # such as "module:Name-v0", which would import a module
@@ -211,20 +212,16 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         except Exception as problem:  # foreign code, which may raise anything
             raise ValueError(f"gymnasium cannot make {name}: {problem}") from None
     prior = [
-        LearnedModel.unpack(_part(arrays, f"prior{k}."), each)
+        LearnedModel.unpack(part(arrays, f"prior{k}."), each)
         for k, each in enumerate(meta["priors"])
     ]
-    known = KnownRewards(**_part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
+    known = KnownRewards(**part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
     run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
     return run.unpack(arrays, meta)
 
 
 KINDS["run"] = unpack_run
-
-
-def _part(arrays: dict[str, NDArray[Any]], prefix: str) -> dict[str, NDArray[Any]]:
-    return {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
 
 
 def task_of(mdp: TabularMDP) -> Task:

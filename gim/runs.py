@@ -17,7 +17,7 @@ from gim.gymnasium_table import spec_of
 from gim.interrupts import interrupts
 from gim.loop import Clock, Compiled, new_clock, streams
 from gim.mdp import TabularMDP
-from gim.memory import flatten, rebuild, trusted
+from gim.memory import flatten, part, rebuild, trusted
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
 from gim.reports import Callback, Report
@@ -258,8 +258,7 @@ class Run:
         """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
-        arrays = {f"memory.{key}": value for key, value in flatten(self.memory).items()}
-        arrays |= {f"clock.{key}": value for key, value in flatten(self.clock).items()}
+        arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
         arrays["returns"] = self.returns
         meta: dict[str, Any] = {
             "agent": str(self.agent),
@@ -280,8 +279,7 @@ class Run:
         else:
             meta["env"] = spec_of(self.world)
         if self.task.rewards is not None:
-            known = flatten(self.task.rewards)
-            arrays |= {f"rewards.{key}": value for key, value in known.items()}
+            arrays |= flatten(self.task.rewards, "rewards.")
         meta["priors"] = []
         for k, model in enumerate(self.task.priors):
             packed, more = model.pack()
@@ -294,9 +292,7 @@ class Run:
         clock = rebuild(self.clock, arrays, "clock.")
         ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
         check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
-        prefix = "memory."
-        saved = {k.removeprefix(prefix): v for k, v in arrays.items() if k.startswith(prefix)}
-        self.memory = rebuild(self.memory, saved)
+        self.memory = rebuild(self.memory, part(arrays, "memory."))
         if not trusted(self.memory):
             self._driver.check_indices()
         self._returns[: arrays["returns"].size] = arrays["returns"]
