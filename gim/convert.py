@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from contextlib import nullcontext
 from itertools import product
-from typing import Any
+from typing import Any, Unpack
 
 import gymnasium
 import numpy as np
@@ -25,7 +25,7 @@ from gim.gymnasium_table import (
     variables_of_env,
 )
 from gim.limits import bounded_memory, too_large
-from gim.mdp import TabularMDP
+from gim.mdp import Options, TabularMDP
 from gim.registry import did_you_mean
 
 __all__ = ["NoTable", "from_gymnasium", "from_outcomes", "from_step"]
@@ -102,7 +102,7 @@ def from_step(
     *,
     start: Any = None,
     terminal: Collection[Hashable] = (),
-    **options: Any,
+    **options: Unpack[Options],
 ) -> TabularMDP:
     """Build an MDP from a function that tells what may happen.
 

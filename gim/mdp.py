@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +19,25 @@ from gim.sampling import AliasTables, make_world
 from gim.sparse_tables import from_parts
 from gim.variables import Variables, variables_of
 
+if TYPE_CHECKING:
+    from gim.gymnasium_env import TabularEnv
+
 Floats = NDArray[np.float64]
+
+
+class Options(TypedDict, total=False):
+    """What `from_step` hands on to a `TabularMDP`, besides what it makes itself."""
+
+    horizon: int
+    discount: float | None
+    noise: float | ArrayLike
+    state_labels: Sequence[Any] | None
+    action_labels: Sequence[Any] | None
+    variables: Any
+    action_variables: Any
+    name: str
+    info: Mapping[str, Any] | None
+
 
 DESCRIPTIONS = ("variables", "action_variables")  # what states and actions are made of
 
@@ -227,7 +245,7 @@ class TabularMDP:
 
     # -- ways in and out
 
-    def to_gymnasium(self, render_mode: str | None = None) -> Any:
+    def to_gymnasium(self, render_mode: str | None = None) -> TabularEnv:
         """This MDP as a Gymnasium environment; it agrees with the compiled loop bit for bit."""
         from gim.gymnasium_env import TabularEnv
 

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from gim.agent import Agent, Task
 from gim.loading import load
 from gim.model.learned import LearnedModel, same_variables
 from gim.runs import Run
+
+if TYPE_CHECKING:  # runs without a log do not depend on the code of logs
+    from gim.logs import Log
+
+Prior: TypeAlias = "LearnedModel | Run | Log | str | Path"
+Priors: TypeAlias = "Prior | Sequence[Prior]"
 
 
 def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ...]:

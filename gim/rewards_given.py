@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -10,8 +10,10 @@ from scipy import sparse
 from gim.agent import Agent, Task
 from gim.deploy import Built, names_of
 from gim.mdp import TabularMDP
-from gim.model.known_rewards import KnownRewards, by_function, by_pair, by_triple, checked
+from gim.model.known_rewards import KnownRewards, Payments, by_function, by_pair, by_triple, checked
 from gim.tables import own_numbers
+
+Rewards = Literal["learn", "known"] | Payments | KnownRewards
 
 
 def rewards_given(

@@ -30,9 +30,9 @@ from gim.model.known_rewards import KnownRewards
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
 from gim.params import brief
-from gim.priors_given import priors_given
+from gim.priors_given import Priors, priors_given
 from gim.reports import Callback
-from gim.rewards_given import rewards_given
+from gim.rewards_given import Rewards, rewards_given
 from gim.run_files import check_meta
 from gim.runs import Run, Runs
 from gim.worlds import World, world_of
@@ -56,8 +56,8 @@ def run(
     *,
     seeds: None = ...,
     horizon: int | None = ...,
-    prior: Any = ...,
-    rewards: Any = ...,
+    prior: Priors | None = ...,
+    rewards: Rewards = ...,
 ) -> Run: ...
 @overload
 def run(
@@ -70,8 +70,8 @@ def run(
     *,
     seeds: Iterable[int],
     horizon: int | None = ...,
-    prior: Any = ...,
-    rewards: Any = ...,
+    prior: Priors | None = ...,
+    rewards: Rewards = ...,
 ) -> Runs: ...
 @overload
 def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
@@ -87,8 +87,8 @@ def run(
     *,
     seeds: Iterable[int] | None = None,
     horizon: int | None = None,
-    prior: Any = None,
-    rewards: Any = "learn",
+    prior: Priors | None = None,
+    rewards: Rewards = "learn",
 ) -> Run | Runs:
     """Let an agent learn in a world.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,10 @@ from gim.policy import Policy
 from gim.reports import Callback, Report
 from gim.run_files import check_clock
 from gim.stepwise import Stepwise
+
+if TYPE_CHECKING:  # what a run plays does not depend on how it is told
+    from gim.inference.grounds import Grounds
+    from gim.inference.structure import Rule
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -114,7 +118,7 @@ class Run:
         """
         return best_policy(self.agent, self.memory, self.task, self.named_by)
 
-    def analogies(self) -> list[Any]:
+    def analogies(self) -> list[Rule]:
         """What was learned of the world, in words: what each action does, wherever it is taken.
 
         See `gim.Rule`. The list is empty if no rule explains held-out pairs better than means do.
@@ -128,13 +132,12 @@ class Run:
         """
         if (belief := self.agent.belief(self.memory)) is None:
             raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
-        # By name: what a run plays does not depend on how it is told.
-        told = import_module("gim.inference.analogies")
+        told = import_module("gim.inference.analogies")  # by name, see above
         return list(told.analogies_of(belief, self.task, *names_of(self.named_by)))
 
-    def grounds(self) -> Any:
+    def grounds(self) -> Grounds | None:
         """What a certificate rests on (`gim.inference.grounds`); None if nothing is counted."""
-        told = import_module("gim.inference.grounds")  # by name, as above
+        told = import_module("gim.inference.grounds")  # by name, see above
         return told.grounds_of(self.agent, self.memory, self.task, self.seed)
 
     @property

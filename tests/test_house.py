@@ -78,7 +78,11 @@ FOR_TYPES_ALONE = {
     ("gim.exploration.base", "gim.inference.belief"),
     ("gim.gymnasium_env", "gim.mdp"),
     ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
+    ("gim.mdp", "gim.gymnasium_env"),
+    ("gim.priors_given", "gim.logs.log"),
     ("gim.rendering.picture", "gim.mdp"),
+    ("gim.runs", "gim.inference.grounds"),
+    ("gim.runs", "gim.inference.structure.rule"),
 }
 
 

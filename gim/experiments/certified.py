@@ -13,8 +13,10 @@ from numpy.typing import NDArray
 
 from gim.experiments.measures import CERTIFIED, OF_PAIRS, OF_RETURNS
 from gim.inference.analogy import Analogy
-from gim.inference.certificate import certifiable, certify
+from gim.inference.certificate import Kind, certifiable, certify
 from gim.runs import Run
+
+KINDS: dict[str, Kind] = {"": "credible", "guaranteed_": "guaranteed"}  # by prefix of a column
 
 
 def columns(run: Run) -> dict[str, float]:
@@ -24,13 +26,13 @@ def columns(run: Run) -> dict[str, float]:
         return {}
     values = {
         prefix + name: value
-        for prefix, kind in (("", "credible"), ("guaranteed_", "guaranteed"))
+        for prefix, kind in KINDS.items()
         for name, value in bounds_of(run, kind).items()
     }
     return {name: values[name] for name in CERTIFIED}
 
 
-def bounds_of(run: Run, kind: str) -> dict[str, float]:
+def bounds_of(run: Run, kind: Kind) -> dict[str, float]:
     """What a kind of certificate says of a run, beside the truth."""
     assert run.mdp is not None
     said = certify(run, OF_RETURNS, kind, of_pairs=OF_PAIRS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy
 from gim.logs.worth import values_of
+from gim.model.known_rewards import Payments
 from gim.planning.checks import checked_discount, checked_weight
 from gim.policy import Policy
 
@@ -31,7 +32,7 @@ def learn(
     baseline: Any = None,
     discount: float | None = None,
     horizon: int | None = None,
-    rewards: Any = "learn",
+    rewards: Literal["learn"] | Payments = "learn",
 ) -> Learned:
     """Learn a policy from a log.
 

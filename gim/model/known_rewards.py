@@ -6,7 +6,7 @@ reward of a pair is then what its next states pay, as far as they are known.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -19,6 +19,13 @@ from gim.memory import SAME, Limits, row_fault
 from gim.params import brief
 
 Floats = NDArray[np.float64]
+# [S, A] or [S, A, S], or a function of a state, an action and a next state, by label
+Payments = (
+    NDArray[Any]
+    | Sequence[Sequence[float]]
+    | Sequence[Sequence[Sequence[float]]]
+    | Callable[[Any, Any, Any], float]
+)
 MOST_CALLS = 1 << 21  # triples for which a user's function is asked
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
 from gim.planning import plan
 
-KINDS = ("credible", "guaranteed")
+Kind = Literal["credible", "guaranteed"]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 
 
@@ -86,7 +86,7 @@ class Certificate:
         assumed: what must be so for it to hold, besides that the world is an MDP.
     """
 
-    kind: str
+    kind: Kind
     share: float
     of_pairs: float
     policy: Any
@@ -155,7 +155,7 @@ class Certificate:
 
 
 def certify(
-    run: Certifiable, share: float = 0.9, kind: str = "credible", *, of_pairs: float | None = None
+    run: Certifiable, share: float = 0.9, kind: Kind = "credible", *, of_pairs: float | None = None
 ) -> Certificate:
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 
@@ -179,7 +179,7 @@ def certify(
     for name, given in (("share", share), ("of_pairs", of_pairs)):
         if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
             raise ValueError(f"{name} = {given!r}: give a share between 0 and 1")
-    if kind not in KINDS:
+    if kind not in get_args(Kind):
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
     if not isinstance(run, Certifiable):
         raise ValueError(f"a {type(run).__name__} has learned nothing: give a run, or a Learned")
@@ -214,7 +214,7 @@ def _assumed(given: Grounds, facts: Facts) -> tuple[str, ...]:
 
 
 def certified(
-    facts: Facts, share: float, kind: str, rng: np.random.Generator, of_pairs: float | None = None
+    facts: Facts, share: float, kind: Kind, rng: np.random.Generator, of_pairs: float | None = None
 ) -> Certificate:
     """The same of what `facts_of` makes of a belief."""
     of_pairs = share if of_pairs is None else of_pairs
