@@ -65,6 +65,22 @@ def number(name: str, value: Any) -> float:
     raise ValueError(f"{name} = {value!r}: give a number")
 
 
+def fraction(name: str, value: Any, of: str = "") -> float:
+    """A share of something, more than nothing and less than all, as Python's own float.
+
+    Example:
+        >>> fraction("share", np.float32(0.5))
+        0.5
+        >>> fraction("epsilon", 1, of="V*")
+        Traceback (most recent call last):
+        ...
+        ValueError: epsilon = 1: give a share of V* between 0 and 1
+    """
+    if 0 < (found := number(name, value)) < 1:
+        return found
+    raise ValueError(f"{name} = {value!r}: give a share{of and f' of {of}'} between 0 and 1")
+
+
 def several(name: str, given: Any, what: str) -> list[Any]:
     """What a list holds, or anything else that gives its things one by one.
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -66,6 +68,34 @@ def test_the_same_rule_everywhere(place, wrong):
     with pytest.raises(ValueError, match=rf"^{name} = {wrong!r}: give a whole number, 1 or more$"):
         ask(wrong)
     ask(np.int64(10))
+
+
+RUN = gim.run("ucbvi", MDP, episodes=1)
+SHARES = {
+    "statements on returns": ("share", "share", lambda x: gim.certify(RUN, x).share),
+    "pairs": ("of_pairs", "share", lambda x: gim.certify(RUN, of_pairs=x).of_pairs),
+    "the optimum": (
+        "epsilon",
+        r"share of V\*",
+        lambda x: Trial("riverswim", "random", 1, 0, epsilon=x).epsilon,
+    ),
+}
+
+
+@pytest.mark.parametrize("place", SHARES)
+def test_a_share_is_the_same_everywhere(place):
+    name, what, ask = SHARES[place]
+    for given in (0.5, np.float32(0.5), np.array(0.5), Fraction(1, 2)):
+        assert ask(given) == 0.5
+        assert type(ask(given)) is float
+    for wrong in (0, 1.0, -0.1, 1.5, np.nan):
+        with pytest.raises(ValueError, match=rf"^{name} = {wrong}: give a {what} between 0 and 1$"):
+            ask(wrong)
+    for wrong in (True, "0.5", [0.5]):
+        with pytest.raises(
+            ValueError, match=rf"^{name} = {re.escape(repr(wrong))}: give a number$"
+        ):
+            ask(wrong)
 
 
 def test_annotations_are_read_once(monkeypatch):

@@ -10,7 +10,7 @@ import hashlib
 import json
 from dataclasses import asdict, dataclass
 
-from gim.arguments import whole
+from gim.arguments import fraction, whole
 from gim.experiments.code import Code, code_of
 from gim.experiments.spec import agent_in_full, agent_spec, task_in_full, task_spec
 from gim.limits import SEED, STEPS
@@ -50,9 +50,7 @@ class Trial:
         for name, low, high in (("episodes", 1, STEPS), ("seed", 0, SEED)):
             object.__setattr__(self, name, whole(name, getattr(self, name), low, high))
         if self.epsilon is not None:
-            if not isinstance(self.epsilon, int | float) or not 0 < self.epsilon < 1:
-                raise ValueError(f"epsilon = {self.epsilon!r}: give a share of V* between 0 and 1")
-            object.__setattr__(self, "epsilon", float(self.epsilon))
+            object.__setattr__(self, "epsilon", fraction("epsilon", self.epsilon, of="V*"))
         if self.rewards not in REWARDS:
             raise ValueError(f"rewards = {self.rewards!r}: give one of {', '.join(REWARDS)}")
         object.__setattr__(self, "task", task_spec(self.task))

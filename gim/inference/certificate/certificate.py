@@ -19,6 +19,7 @@ from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkab
 import numpy as np
 
 from gim import html
+from gim.arguments import fraction
 from gim.inference.certificate.credible import credible
 from gim.inference.certificate.facts import Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
@@ -175,10 +176,8 @@ def certify(
         >>> certificate.against(run.mdp).value >= certificate.share
         True
     """
-    of_pairs = share if of_pairs is None else of_pairs
-    for name, given in (("share", share), ("of_pairs", of_pairs)):
-        if isinstance(given, bool) or not isinstance(given, int | float) or not 0 < given < 1:
-            raise ValueError(f"{name} = {given!r}: give a share between 0 and 1")
+    share = fraction("share", share)
+    of_pairs = share if of_pairs is None else fraction("of_pairs", of_pairs)
     if kind not in get_args(Kind):
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
     if not isinstance(run, Certifiable):
@@ -195,7 +194,7 @@ def certify(
     facts = facts_of(belief, task, limits, grounds.policy, grounds.start, grounds.aim)
     seed = [grounds.seed, int(belief.counts.n.sum())]  # leaves the run's alone
     rng = np.random.default_rng(seed)
-    found = certified(facts, float(share), kind, rng, float(of_pairs))
+    found = certified(facts, share, kind, rng, of_pairs)
     return replace(found, assumed=_assumed(grounds, facts))
 
 
