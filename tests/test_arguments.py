@@ -12,6 +12,7 @@ import pytest
 import gim
 from gim import params
 from gim.arguments import as_whole, whole
+from gim.experiments.engines.base import engine_of
 from gim.experiments.study import Study
 from gim.experiments.trial import Trial
 from gim.worlds import world_of
@@ -58,6 +59,7 @@ ASKED = {
         "runs",
         lambda n: Study.of({"tasks": ["riverswim"], "agents": ["random"], "runs": n}),
     ),
+    "workers of an engine": ("workers", lambda n: engine_of("serial", n)),
 }
 
 

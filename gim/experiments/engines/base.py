@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
+from gim.arguments import whole
 from gim.experiments.result import Result
 from gim.experiments.trial import Trial
 from gim.registry import did_you_mean
@@ -28,8 +29,7 @@ def engine_of(engine: str, workers: int | None = None, **options: Any) -> Engine
     """An engine by name, ready to be given trials."""
     if engine not in ENGINES:
         raise ValueError(f"unknown engine {engine!r}{did_you_mean(engine, ENGINES)}")
-    if workers is not None and workers < 1:
-        raise ValueError(f"workers = {workers}: give 1 or more")
+    workers = None if workers is None else whole("workers", workers, low=1)
     run = importlib.import_module(f"gim.experiments.engines.{engine}").run
     known = list(inspect.signature(run).parameters)[2:]
     for key in options:
