@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
 from gim import files, html, planning, tables, validation
-from gim.arguments import number, whole
+from gim.arguments import whole
 from gim.limits import INT
 from gim.names import labels_of, plain
+from gim.planning.checks import checked_weight
 from gim.sampling import AliasTables, make_world
 from gim.sparse_tables import from_parts
 from gim.variables import Variables, variables_of
@@ -94,7 +95,7 @@ class TabularMDP:
         r, by_next = validation.rewards_of(rewards, axes, S, A)
         self.S, self.A = S, A
         self.horizon = whole("horizon", horizon, low=1, high=INT)
-        self.discount = _discount(discount)
+        self.discount = None if discount is None else checked_weight(discount)
         self.terminal = validation.flags_of("terminal", terminal, S)  # [S]
         self.available = validation.available_of(available, self.terminal, A)  # [S, A]
         self.start = validation.start_of(start, S)  # [S]
@@ -307,14 +308,6 @@ class TabularMDP:
         given = {key: getattr(self, key) for key in names + more}
         noise = 0.0 if self.noise is None else self.noise
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
-
-
-def _discount(given: float | None) -> float | None:
-    if given is None:
-        return None
-    if not 0 <= (discount := number("discount", given)) <= 1:
-        raise ValueError(f"discount = {given!r}: must be from 0 to 1")
-    return discount
 
 
 def _label(labels: Sequence[Any] | None, variables: Variables | None, i: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import gim
-from gim import params
+from gim import params, planning
 from gim.arguments import as_whole, whole
 from gim.experiments.engines.base import engine_of
 from gim.experiments.study import Study
@@ -98,6 +98,22 @@ def test_a_share_is_the_same_everywhere(place):
             ValueError, match=rf"^{name} = {re.escape(repr(wrong))}: give a number$"
         ):
             ask(wrong)
+
+
+@pytest.mark.parametrize("wrong", [-0.1, 1.5, np.nan, True, "0.5"])
+def test_a_discount_over_a_horizon_is_the_same_everywhere(wrong):
+    said = set()
+    for ask in (
+        lambda: MDP.with_(discount=wrong),
+        lambda: gim.plan(MDP, discount=wrong, horizon=3),
+        lambda: planning.evaluate(MDP, [0], 3, wrong),
+    ):
+        with pytest.raises(ValueError, match=r"^discount = ") as problem:
+            ask()
+        said.add(str(problem.value))
+    assert len(said) == 1
+    for right in (0, 1, np.float32(0.5)):
+        assert MDP.with_(discount=right).discount == right
 
 
 def test_annotations_are_read_once(monkeypatch):

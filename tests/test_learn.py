@@ -252,7 +252,7 @@ def test_wanted_names_what_could_be_better():
     [
         ({"safe": "sure"}, "unknown safe policy 'sure'"),
         ({"infer": "analog"}, "unknown inference 'analog': did you mean 'analogy'"),
-        ({"discount": 1.0}, "discount 1.0 is not in"),
+        ({"discount": 1.0}, "discount = 1.0 is not in"),
         ({"horizon": 0}, "horizon"),
         ({"horizon": 10**9}, "too many to plan"),
         ({"baseline": np.zeros((3, 3))}, "a baseline of shape"),

@@ -38,11 +38,11 @@ def induct(P, steps):
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: planning.plan(MDP, 1.0), r"discount 1.0 is not in \[0, 1\)"),
-        (lambda: planning.plan(MDP, -0.1), r"discount -0.1 is not in \[0, 1\)"),
-        (lambda: planning.plan(MDP, np.nan), r"discount nan is not in \[0, 1\)"),
-        (lambda: planning.plan(MDP, 1.5, horizon=3), r"discount 1.5 is not in \[0, 1\]"),
-        (lambda: planning.evaluate(MDP, [0, 0], discount=1), r"discount 1 is not in"),
+        (lambda: planning.plan(MDP, 1.0), r"discount = 1.0 is not in \[0, 1\)"),
+        (lambda: planning.plan(MDP, -0.1), r"discount = -0.1 is not in \[0, 1\)"),
+        (lambda: planning.plan(MDP, np.nan), r"discount = nan is not in \[0, 1\)"),
+        (lambda: planning.plan(MDP, 1.5, horizon=3), r"discount = 1.5 is not in \[0, 1\]"),
+        (lambda: planning.evaluate(MDP, [0, 0], discount=1), r"discount = 1 is not in"),
         (lambda: planning.plan(MDP, method="valu_iteration"), "did you mean 'value_iteration'?"),
         (lambda: planning.plan(MDP, method="magic"), "choose from auto, backward_induction"),
         (lambda: planning.plan(MDP, method="value_iteration"), "needs a discount"),

@@ -35,11 +35,11 @@ def checked_discount(discount: float) -> float:
     """A discount is in [0, 1), and not so near 1 that nothing is left of values but rounding."""
     if not 0 <= number("discount", discount) < 1:
         raise ValueError(
-            f"discount {discount} is not in [0, 1): without discounting, give a horizon instead"
+            f"discount = {discount} is not in [0, 1): without discounting, give a horizon instead"
         )
     if 1 - discount < NEAREST:
         raise ValueError(
-            f"discount {discount} is nearer to 1 than {NEAREST:g}, where values are lost in "
+            f"discount = {discount} is nearer to 1 than {NEAREST:g}, where values are lost in "
             "rounding: give a horizon instead"
         )
     return float(discount)
@@ -48,7 +48,7 @@ def checked_discount(discount: float) -> float:
 def checked_weight(discount: float) -> float:
     """A discount over a horizon is in [0, 1]."""
     if not 0 <= number("discount", discount) <= 1:
-        raise ValueError(f"discount {discount} is not in [0, 1]: over a horizon 1 means none")
+        raise ValueError(f"discount = {discount} is not in [0, 1]: over a horizon 1 means none")
     return float(discount)
 
 
