@@ -17,7 +17,7 @@ from gim.inference.belief import belief_of as belief_from
 from gim.inference.evidence import Evidence
 from gim.inference.prior import no_prior, prior_of
 from gim.logs import case, experience
-from gim.logs.case import belief_of
+from gim.logs.case import belief_of_log
 from gim.logs.experience import within_experience
 from gim.logs.learned import _spanned
 from gim.logs.page import page
@@ -274,7 +274,7 @@ def test_only_logs_are_learned_from():
 
 def test_the_belief_is_that_of_a_run():
     log = gim.from_log(river_log()[1], episode="e")
-    belief, task, notes = belief_of(log, "analogy", 20)
+    belief, task, notes = belief_of_log(log, "analogy", 20)
     assert belief.counts is log.counts
     assert int(belief.visits[0]) == 3000
     assert (task.S, task.A, task.H, notes) == (6, 2, 20, [])
