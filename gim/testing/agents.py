@@ -18,6 +18,7 @@ from gim.mdp import TabularMDP
 from gim.memory import flatten
 from gim.run import prepare
 from gim.runs import Run
+from gim.testing.steps import Watched, check_belief
 
 
 def check_agent(
@@ -27,8 +28,12 @@ def check_agent(
 
     The spec string of the agent builds it again; compiled, plain and stepwise runs agree bit for
     bit; a seed fixes every bit; dense and sparse storage agree; a run that is paused, saved, loaded
-    and resumed ends as one that was not; the policies are valid; no reference is lost or kept. An
-    agent that is not one of gim's own is also played with every index checked.
+    and resumed ends as one that was not; where it has a belief, that counts what was seen (see
+    `gim.testing.steps`); the policies are valid; no reference is lost or kept. An agent that is not
+    one of gim's own is also played with every index checked.
+
+    Raises:
+        AssertionError: with what does not hold.
     """
     assert agents.make(str(agent)) == agent, f"{agent} does not come back from its spec string"
     for world in small_worlds() if worlds is None else worlds:
@@ -37,9 +42,10 @@ def check_agent(
         assert np.isfinite(compiled.returns).all(), f"{world}: returns are not finite"
         _same(compiled, prepare(agent, world, episodes, seed).go(), "a second run")
         _same(compiled, _plain(prepare(agent, world, episodes, seed)).go(), "plain Python")
-        env = world.to_gymnasium()
+        env = Watched(world.to_gymnasium())
         stepwise = prepare(agent, env, episodes, seed, stepwise=True).go()
         _same(compiled, stepwise, "the stepwise loop")
+        check_belief(stepwise, env)
         other = world.to_dense() if world.sparse else world.to_sparse()
         _same(compiled, prepare(agent, other, episodes, seed).go(), "the other storage")
         _same(compiled, _resumed(agent, world, episodes, seed), "a paused and resumed run")
@@ -109,11 +115,17 @@ def _equal(a: Any, b: Any) -> bool:
 
 
 def _check_policy(run: Run, world: TabularMDP) -> None:
-    policy = run.policy
-    if policy is not None:
-        world.value(policy)  # raises if the shape is wrong or an action is not available
-        assert world.state_label(0) in run.policy_table()
-    world.value(run.best_policy())  # likewise; there always is one
+    place = f"{run.agent} on {world}"
+    try:
+        if run.policy is not None:
+            world.value(run.policy)  # raises if the shape is wrong or an action is not available
+            assert world.state_label(0) in run.policy_table()
+    except ValueError as problem:
+        raise AssertionError(f"{place}: policy is none of this world: {problem}") from problem
+    try:
+        world.value(run.best_policy())  # likewise; there always is one
+    except ValueError as problem:
+        raise AssertionError(f"{place}: best_policy is none of this world: {problem}") from problem
 
 
 def _check_references(agent: Agent, world: TabularMDP) -> None:
