@@ -15,6 +15,9 @@ from gim.sampling import begin, step
 
 SURE = 1e-6  # a p-value below this is no accident, for fixed seeds and up to thousands of tests
 
+# What packing must keep besides the transitions:
+FACTS = ("rewards", "noise", "start", "terminal", "available", "horizon", "discount", "name")
+
 
 def check_task(mdp: TabularMDP, draws: int = 400, seed: int = 0) -> None:
     """Check a task.
@@ -28,15 +31,22 @@ def check_task(mdp: TabularMDP, draws: int = 400, seed: int = 0) -> None:
     """
     _check_draws(mdp, draws, seed)
     best, worst = mdp.optimal_return(), mdp.random_return()
-    assert np.isfinite([best, worst]).all()
+    assert np.isfinite([best, worst]).all(), f"{mdp}: optimum {best}, random {worst}: not finite"
     assert best >= worst - 1e-9 * max(1.0, abs(worst)), f"{mdp}: random beats the optimum"
     other = mdp.to_dense() if mdp.sparse else mdp.to_sparse()
-    assert np.isclose(other.optimal_return(), best, rtol=1e-12), f"{mdp}: dense is not sparse"
+    same = (other.rows() != mdp.rows()).nnz == 0 and np.allclose(other.rewards, mdp.rewards)
+    same = same and bool(np.isclose(other.optimal_return(), best, rtol=1e-12))
+    assert same, f"{mdp}: dense is not sparse"
     again = TabularMDP.unpack(*mdp.pack())
-    assert (again.rows() != mdp.rows()).nnz == 0, f"{mdp}: packing changes it"
+    changed = [] if (again.rows() != mdp.rows()).nnz == 0 else ["transitions"]
+    changed += [k for k in FACTS if not np.array_equal(getattr(mdp, k), getattr(again, k))]
+    assert not changed, f"{mdp}: packing changes {', '.join(changed)}"
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check_env(mdp.to_gymnasium(), skip_render_check=True)
+        try:
+            check_env(mdp.to_gymnasium(), skip_render_check=True)
+        except Exception as problem:  # an assertion of Gymnasium's, or one of its warnings
+            raise AssertionError(f"{mdp}: as a Gymnasium environment: {problem}") from problem
 
 
 def _check_draws(mdp: TabularMDP, draws: int, seed: int) -> None:
@@ -50,7 +60,8 @@ def _check_draws(mdp: TabularMDP, draws: int, seed: int) -> None:
     for s, a in np.argwhere(mdp.available):
         chi_square(counted[s, a], dense.transitions[s, a], f"{mdp}: the pair ({s}, {a})")
     if mdp.rewards_next is None and mdp.noise is None:
-        assert np.allclose(paid[mdp.available] / draws, mdp.rewards[mdp.available])
+        off = np.argwhere(mdp.available & ~np.isclose(paid / draws, mdp.rewards))
+        assert not off.size, f"{mdp}: the pair {tuple(off[0].tolist())} pays another reward"
 
 
 def chi_square(counted: np.ndarray, p: np.ndarray, what: str) -> None:
