@@ -150,8 +150,10 @@ class MORMax(Counting, Agent, name="mormax"):
             memory = memory._replace(belief=belief)
             memory.stale[0] = True
         memory.drop[0] = self.drop * (high - low) * mind.task.H
+        # A model is compared with values in force, which must rest on the same largest reward.
+        moves = mind.task.reward_range is None and self.r_max is None
         with mind.timed("planning"):
-            if memory.stale[0]:
+            if memory.stale[0] or moves:
                 take(memory, self._plan(memory, mind, high))
             if memory.pending[0] != NONE:
                 self._try(memory, mind, high)
