@@ -21,7 +21,12 @@ from gim.testing.agents import small_worlds
 from tests.random_mdps import random_mdp
 
 EVERY = agents.names()
-MODELS = ["analogist", "gim", "mbie_eb", "psrl", "rmax:m=3", "ucbvi"]
+MODELS = [  # at every setting of their examples
+    word
+    for name in EVERY
+    if agents[name].model is not Agent.model
+    for word in agents.examples(name)
+]
 
 
 def cautious(model: LearnedModel) -> list[list[int]]:
@@ -78,6 +83,7 @@ def test_who_learns_values_is_greedy_in_them(word):
     assert np.array_equal(q[np.arange(world.S), best], q.max(axis=1))
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("word", MODELS)
 @pytest.mark.parametrize("seed", range(3))
 def test_who_has_a_model_plans_on_it(word, seed):
