@@ -86,7 +86,7 @@ def test_models_are_drawn_and_planned_as_by_hand(S, by_next, discount):
     policy = playable * rng.random((H if discount == 1.0 else 1, S, A)) ** 8
     policy /= policy.sum(axis=2, keepdims=True)
     start = rng.dirichlet(np.ones(S))
-    arguments = (tuple(rows), tuple(rewards), playable, end, policy, start, H, discount)
+    arguments = (rows, rewards, playable, end, policy, start, H, discount)
     found = returns_in_models(*arguments, np.random.default_rng(1))
     slow = naive.returns(rows, rewards, *arguments[2:], np.random.default_rng(1))
     assert np.allclose(found, slow, rtol=1e-9, atol=1e-9)
@@ -105,7 +105,7 @@ def test_errors_are_those_of_the_rows_that_are_drawn(S):
     pairs = np.array([0, 3, 2 * S - 1])
     table = sparse.csr_array(model)
     values, l1 = errors_in_models(
-        tuple(rows), pairs, F, (model @ F)[pairs], parts_of(table), np.random.default_rng(2)
+        rows, pairs, F, (model @ F)[pairs], parts_of(table), np.random.default_rng(2)
     )
     again = np.random.default_rng(2)
     for b, i in enumerate(pairs):
@@ -128,9 +128,7 @@ def test_rows_have_the_moments_of_their_mixture(S):
     F = rng.normal(size=(S, 2))
     here = np.zeros((1, 2))
     empty = parts_of(sparse.csr_array((1, S)))
-    values, l1 = errors_in_models(
-        tuple(rows), np.array([0]), F, here, empty, np.random.default_rng(3)
-    )
+    values, l1 = errors_in_models(rows, np.array([0]), F, here, empty, np.random.default_rng(3))
     drawn = values[:, 0]
     assert np.allclose(l1, 1.0)
     spike, slab = n + n0 * ((1 - leak) * q + leak / S), n + c / S
@@ -155,7 +153,7 @@ def test_what_is_certain_stays_so():
     paid = np.zeros(2), np.zeros((2, 0)), np.arange(2.0), 0.0, 1.0
     rewards = Rewards(one, 0 * one, np.ones(2), *paid)
     found = returns_in_models(
-        tuple(rows), tuple(rewards), np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
+        rows, rewards, np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
         np.array([1.0, 0.0]), 3, 1.0, np.random.default_rng(0),
     )  # fmt: skip
     assert np.allclose(found, 3.0)

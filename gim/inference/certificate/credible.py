@@ -63,9 +63,8 @@ def drawn_returns(
 ) -> Floats:
     """What is earned in each model, [3, models]; see `returns_in_models`."""
     ends, start, aim = chance_of_end(facts.belief), facts.model.start, facts.aim
-    rows, paid, plays = tuple(found.returns), tuple(rewards), facts.chances
-    parts = (facts.playable, ends, plays, start, aim.steps, aim.discount)
-    return np.asarray(returns_in_models(rows, paid, *parts, rng).T)
+    parts = (facts.playable, ends, facts.chances, start, aim.steps, aim.discount)
+    return np.asarray(returns_in_models(found.returns, rewards, *parts, rng).T)
 
 
 def at_most(values: Floats, share: float) -> Floats:
@@ -99,8 +98,8 @@ def pair_bounds(
     more = in_common(facts, said, found, rng) if said is not None and ruled else None
     each = len(found.along.n0) * (F.shape[1] + 1)
     for pairs in _blocks(np.flatnonzero(facts.playable), each):
-        off = errors_in_models(tuple(found.along), pairs, F, here[pairs], model, rng)[0]
-        parts = (tuple(found.everywhere), pairs, none, np.zeros((pairs.size, 0)))
+        off = errors_in_models(found.along, pairs, F, here[pairs], model, rng)[0]
+        parts = (found.everywhere, pairs, none, np.zeros((pairs.size, 0)))
         distance = errors_in_models(*parts, model, rng)[1]
         if more is not None:
             rests, along, apart = more

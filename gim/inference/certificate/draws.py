@@ -92,27 +92,26 @@ def join(N: Any, columns: Any, starts: Any, q: Any, next: Any, first: Any) -> An
 
 @hot
 def draw_row(
-    rows: Any, i: int, m: int, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
+    rows: Rows, i: int, m: int, S: int, p: Any, t: Any, places: Any, begin: int, rng: Any
 ) -> int:
     """Draw p(.|s,a) of pair i in model m into p from `begin` on, over the states t; gives its end.
 
     `places` are those of the states among all that were met or are predicted, -1 for the rest.
     """
-    first, next, n, q, leak, holds, worth, c, goals, ways = rows
-    held, n0 = rng.random() < holds[i], worth[m, i]
-    free = n0 * leak[i] if held else c
+    held, n0 = rng.random() < rows.holds[i], rows.n0[m, i]
+    free = n0 * rows.leak[i] if held else rows.c
     end, total = begin, 0.0
-    for j in range(first[i], first[i + 1]):
-        alpha = n[j] + (n0 * (1.0 - leak[i]) * q[j] if held else 0.0)
+    for j in range(rows.first[i], rows.first[i + 1]):
+        alpha = rows.n[j] + (n0 * (1.0 - rows.leak[i]) * rows.q[j] if held else 0.0)
         if alpha > 0.0:  # gamma variables over their sum are Dirichlet
             p[end] = max(TINY, gamma(alpha, rng))
-            t[end], places[end] = next[j], j
+            t[end], places[end] = rows.next[j], j
             total += p[end]
             end += 1
-    for d in range(goals.size):
-        if held and ways[m, d, i] > 0.0:
-            p[end] = max(TINY, gamma(n0 * ways[m, d, i], rng))
-            t[end], places[end] = goals[d], -1
+    for d in range(rows.goals.size):
+        if held and rows.ways[m, d, i] > 0.0:
+            p[end] = max(TINY, gamma(n0 * rows.ways[m, d, i], rng))
+            t[end], places[end] = rows.goals[d], -1
             total += p[end]
             end += 1
     if free > 0.0 or end == begin:
@@ -129,25 +128,25 @@ def draw_row(
 
 @hot
 def draw_reward(
-    rewards: Any, i: int, luck: float, p: Any, places: Any, begin: int, end: int, rng: Any
+    rewards: Rewards, i: int, luck: float, p: Any, places: Any, begin: int, end: int, rng: Any
 ) -> float:
     """Draw r(s,a) of pair i, whose row was drawn into p from `begin` to `end`.
 
     Of pairs of which nothing at all is known `luck` tells, in a model the same for all: a cliff has
     many edges, and drawn apart the good would make up for the bad.
     """
-    mean, sd, holds, free, by_next, pays, _, _ = rewards
-    if free[i] >= 1.0:
-        return at_quantile(pays, luck)
-    if free[i] > 0.0 and rng.random() < free[i]:
-        return at_quantile(pays, rng.random())
-    held = int(holds[i] >= 1.0 or rng.random() < holds[i])
+    mean, by_next = rewards.mean, rewards.by_next
+    if rewards.free[i] >= 1.0:
+        return at_quantile(rewards.pays, luck)
+    if rewards.free[i] > 0.0 and rng.random() < rewards.free[i]:
+        return at_quantile(rewards.pays, rng.random())
+    held = int(rewards.holds[i] >= 1.0 or rng.random() < rewards.holds[i])
     r = mean[held, i]
     if by_next.shape[1] > 0:
         r = 0.0
         for j in range(begin, end):
             r += p[j] * (mean[held, i] if places[j] < 0 else by_next[held, places[j]])
-    return r + sd[held, i] * rng.standard_normal()
+    return r + rewards.sd[held, i] * rng.standard_normal()
 
 
 @hot
@@ -169,12 +168,12 @@ def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: floa
 
 @seldom(
     lambda rows, rewards, playable, end, policy, start, steps, *_: (
-        0.3 * len(rows[6]) * (10 + steps) * (rows[1].size + playable.size)
+        0.3 * len(rows.n0) * (10 + steps) * (rows.next.size + playable.size)
     )
 )
 def returns_in_models(
-    rows: Any,
-    rewards: Any,
+    rows: Rows,
+    rewards: Rewards,
     playable: Any,
     end: Any,
     policy: Any,
@@ -198,9 +197,8 @@ def returns_in_models(
         discount: the weight of each against the one before.
         rng: the one source of randomness.
     """
-    models, (S, A), last = rows[6].shape[0], playable.shape, len(policy) - 1
-    low, high = rewards[6], rewards[7]
-    room = rows[1].size + S * A * (min(REST, S) + rows[8].size)
+    models, (S, A), last = rows.n0.shape[0], playable.shape, len(policy) - 1
+    room = rows.next.size + S * A * (min(REST, S) + rows.goals.size)
     p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     first, over = np.zeros(S * A + 1, np.int64), np.zeros(S, np.bool_)
     drawn, r = np.zeros((2, S * A))
@@ -218,7 +216,7 @@ def returns_in_models(
                 end_i = draw_row(rows, i, m, S, p, t, places, first[i], rng)
                 drawn[i] = draw_reward(rewards, i, luck, p, places, first[i], end_i, rng)
                 first[i + 1] = end_i
-                r[i] = min(high, max(low, drawn[i]))
+                r[i] = min(rewards.high, max(rewards.low, drawn[i]))
         v[:] = 0.0
         for h in range(steps - 1, -1, -1):
             for s in range(S):
@@ -240,8 +238,8 @@ def returns_in_models(
     return found
 
 
-@seldom(lambda rows, pairs, F, *_: 0.3 * len(rows[6]) * pairs.size * F.size)
-def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: Any) -> Any:
+@seldom(lambda rows, pairs, F, *_: 0.3 * len(rows.n0) * pairs.size * F.size)
+def errors_in_models(rows: Rows, pairs: Any, F: Any, here: Any, model: Any, rng: Any) -> Any:
     """How far each pair is off in models that are drawn.
 
     Args:
@@ -255,9 +253,9 @@ def errors_in_models(rows: Any, pairs: Any, F: Any, here: Any, model: Any, rng: 
     Returns:
         (p - p~).f for each function, [models, B, M], and ||p - p~||_1, [models, B].
     """
-    models, S, M = rows[6].shape[0], F.shape[0], F.shape[1]
+    models, S, M = rows.n0.shape[0], F.shape[0], F.shape[1]
     data, columns, starts = model
-    room = min(REST, S) + S + rows[8].size
+    room = min(REST, S) + S + rows.goals.size
     p, t, places = np.empty(room), np.empty(room, np.int64), np.empty(room, np.int64)
     row = np.zeros(S)
     values, l1 = np.zeros((models, pairs.size, M)), np.zeros((models, pairs.size))
