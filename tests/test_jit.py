@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from gim import jit
 from gim.inner import Library
 from gim.jit import bind, digest, entry, hot, plain
 from gim.quick_flags import QuickFlags
+from gim.views import viewed
 
 
 @hot
@@ -201,6 +203,19 @@ def test_plain_python_may_work_on_views_that_give_its_own_numbers():
     seldom_run(values[::-1], table, np.float64(3.0))
     assert np.array_equal(table[:, 1], values[::-1] * 3.0)
     assert not seldom_run.signatures
+
+
+class Held(NamedTuple):
+    values: Any
+    more: Any
+
+
+def test_views_keep_the_names_of_fields():
+    seen = viewed((Held(np.arange(2.0), (np.ones(1), 3)), np.float64(0.5)))
+    assert seen[0].values.tolist() == [0.0, 1.0]
+    assert seen[0].more[0].tolist() == [1.0]
+    assert type(seen) is type(seen[0].more) is tuple
+    assert (type(seen[0].values), type(seen[1])) == (memoryview, float)
 
 
 def test_what_earlier_processes_have_done_counts(made):

@@ -132,9 +132,9 @@ def test_em_is_the_same_bits_in_plain_python(monkeypatch):
     triples, move = CASES["grid"]
     data = Explained(triples, move)
     stack, kappa = Stack(data, ((), (2,)), 20.0), np.array([0.3, 3.0])
-    seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
+    seen = em_module.Observed(data.first, data.begin, *stack.weights, stack.context, stack.cell)
     sizes, last = (stack.contexts, stack.cells), np.array([0.3, 30.0])
-    given = np.arange(data.folds), data.fold, seen, sizes, data.bases, data.bases
+    given = np.arange(data.folds), data.fold, seen, *sizes, data.bases, data.bases
     first, *others = [
         monkeypatch.setattr(em_module, "_em", way) or em(*given, kappa, last, 5, 0.05)
         for way in ways(em_module._em)
@@ -304,7 +304,7 @@ def test_types_agree_with_lists(monkeypatch):
     cells, actions = prior.cell.max() + 1, prior.context.max() + 1
     mass, share = rng.random((2, cells)), np.array([0.3, 0.7])
     n = rng.random((2, actions)) * 9
-    seen = (
+    seen = mixture.Observed(
         prior.first, data.first, data.begin, *prior.weights, prior.context, prior.cell,
         prior.chance,
     )  # fmt: skip

@@ -31,6 +31,27 @@ PER_VISIT = 1e-5  # or so many for each visit, if that is more
 NONE = np.array([-1])  # no fold is left out
 
 
+class Observed(NamedTuple):
+    """What was counted, pair by pair, and where its explanations are counted."""
+
+    first: Ints  # [P + 1] where the observations of each pair begin
+    begin: Ints  # [I + 1] where the explanations of each observation begin
+    weight: Floats  # [I] of each observation
+    visits: Floats  # [P] of each pair
+    context: Ints  # [P, L] of each pair, by level
+    cell: Ints  # [E, L] of each explanation, by level: its context and outcome
+
+
+class Room(NamedTuple):
+    """What EM fills, and works in."""
+
+    share: Floats  # [folds, E] of each explanation in its observation, by fits without a fold
+    held: Floats  # [Q, I] chances of observations that were left out; zeros
+    n: Floats  # [contexts] visits
+    mass: Floats  # [cells] E_c(o)
+    scale: Floats  # [L] 1 / (n_c + kappa) of the contexts of a pair
+
+
 class Posterior(NamedTuple):
     """What EM found."""
 
@@ -125,9 +146,10 @@ def _run(
     enough: float,
 ) -> Any:
     latent = len(data.of) > len(data.slot)  # else each observation has one explanation
-    seen = data.first, data.begin, *stack.weights, stack.context, stack.cell
+    of, visits = stack.weights
+    seen = Observed(data.first, data.begin, of, visits, stack.context, stack.cell)
     given = base, start, kappa, last, iterations * latent, enough
-    return em(out, data.fold, seen, (stack.contexts, stack.cells), *given)
+    return em(out, data.fold, seen, stack.contexts, stack.cells, *given)
 
 
 def chances(data: Explained, stack: Stack, kappa: Floats, found: Posterior) -> Floats:
@@ -170,10 +192,10 @@ def normalise(begin: Any, i: int, start: Any, share: Any, f: int) -> float:
 
 @hot
 def explain(
-    seen: Any, i: int, base: Any, kappa: Any, scale: Any, mass: Any, share: Any, f: int
+    seen: Observed, i: int, base: Any, kappa: Any, scale: Any, mass: Any, share: Any, f: int
 ) -> float:
     """The expectation: new shares of an observation; the logarithm of its chance."""
-    _, begin, weight, _, _, cell = seen
+    begin, weight, cell = seen.begin, seen.weight, seen.cell
     L = len(kappa) - 1
     for e in range(begin[i], begin[i + 1]):
         own = share[f, e] * weight[i]
@@ -183,9 +205,9 @@ def explain(
 
 
 @hot
-def count(seen: Any, fold: Any, out: int, share: Any, f: int, mass: Any) -> None:
+def count(seen: Observed, fold: Any, out: int, share: Any, f: int, mass: Any) -> None:
     """The maximisation: E_c(o) of all levels, [cells], without the pairs of a fold."""
-    first, begin, weight, _, _, cell = seen
+    first, begin, weight, cell = seen.first, seen.begin, seen.weight, seen.cell
     for c in range(len(mass)):
         mass[c] = 0.0
     for p in range(len(fold)):
@@ -199,7 +221,7 @@ def count(seen: Any, fold: Any, out: int, share: Any, f: int, mass: Any) -> None
 
 @hot
 def judge(
-    seen: Any,
+    seen: Observed,
     i: int,
     base: Any,
     f: int,
@@ -211,7 +233,7 @@ def judge(
     held: Any,
 ) -> None:
     """The chance of an observation that was left out, by each shrinkage of the last level."""
-    _, begin, _, _, _, cell = seen
+    begin, cell = seen.begin, seen.cell
     for e in range(begin[i], begin[i + 1]):
         chance = above(e, 0.0, base[f, e], cell, kappa, scale, mass)
         for k in range(len(last)):
@@ -222,8 +244,9 @@ def judge(
 def em(
     out: Any,
     fold: Any,
-    seen: Any,
-    sizes: Any,
+    seen: Observed,
+    contexts: int,
+    cells: int,
     base: Any,
     start: Any,
     kappa: Any,
@@ -233,36 +256,37 @@ def em(
 ) -> Any:
     """Fits without the pairs of each fold in `out`, from the shares `start`, up to a factor.
 
-    `seen` is (first, begin, weight, visits, context, cell), as in `Explained` and `Stack`; there
-    are `sizes` contexts and cells. Returns chances of the observations of these folds [Q, I],
-    shares [folds, E], and the counts of the last fit [cells].
+    Returns chances of the observations of these folds [Q, I], shares [folds, E], and the counts of
+    the last fit [cells].
     """
-    share, held, mass = (
-        np.empty(start.shape),
-        np.zeros((last.size, seen[2].size)),
-        np.empty(sizes[1]),
+    room = Room(
+        share=np.empty(start.shape),
+        held=np.zeros((last.size, seen.weight.size)),
+        n=np.empty(contexts),
+        mass=np.empty(cells),
+        scale=np.empty(kappa.size),
     )
-    room = share, held, np.empty(sizes[0]), mass, np.empty(kappa.size)
     _em(out, fold, seen, base, start, kappa, last, iterations, enough, room)
-    return held, share, mass
+    return room.held, room.share, room.mass
 
 
-@seldom(lambda out, fold, seen, *_: 3 * out.size * seen[-1].size, by_views=True)
+@seldom(lambda out, fold, seen, *_: 3 * out.size * seen.cell.size, by_views=True)
 def _em(
     out: Any,
     fold: Any,
-    seen: Any,
+    seen: Observed,
     base: Any,
     start: Any,
     kappa: Any,
     last: Any,
     iterations: int,
     enough: float,
-    room: Any,
+    room: Room,
 ) -> None:
     """`em`, with room for what it returns and works in: what allocates takes long to compile."""
-    first, begin, weight, visits, context, _ = seen
-    share, held, n, mass, scale = room
+    first, begin, weight = seen.first, seen.begin, seen.weight
+    visits, context = seen.visits, seen.context
+    share, held, n, mass, scale = room.share, room.held, room.n, room.mass, room.scale
     for f in range(len(out)):
         total, before = 0.0, -np.inf
         for c in range(len(n)):

@@ -8,21 +8,32 @@ take their types in proportion to how likely these make all that was counted the
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from gim.inference.structure.triples import Floats, Ints
 from gim.jit import hot, seldom
 
 
-def settle(
-    seen: Any, mass: Any, n: Any, share: Any, kappa: float, iterations: int, enough: float
-) -> Any:
-    """EM from these counts and shares: those that follow, chances of types, of observations.
+class Observed(NamedTuple):
+    """What was counted, state by state, and what may explain it."""
 
-    `seen` is (states, first, begin, weight, visits, context, cell, chance) of `state_types.Data`.
-    """
-    gamma, held = np.empty((seen[0].size - 1, share.size)), np.empty(seen[3].size)
+    states: Ints  # [Z + 1] where the pairs of each state begin
+    first: Ints  # [P + 1] where the observations of each pair begin
+    begin: Ints  # [I + 1] where the explanations of each observation begin
+    weight: Floats  # [I] of each observation
+    visits: Floats  # [P] of each pair
+    context: Ints  # [P] of each pair: its action
+    cell: Ints  # [E] of each explanation: its action and outcome
+    chance: Floats  # [E] of each explanation, anywhere
+
+
+def settle(
+    seen: Observed, mass: Any, n: Any, share: Any, kappa: float, iterations: int, enough: float
+) -> Any:
+    """EM from these counts and shares: those that follow, chances of types, of observations."""
+    gamma, held = np.empty((seen.states.size - 1, share.size)), np.empty(seen.weight.size)
     one, other, share = (
         (mass.copy(), n.copy()),
         (np.empty(mass.shape), np.empty(n.shape)),
@@ -33,9 +44,9 @@ def settle(
     return mass, n, share, gamma, held
 
 
-@seldom(lambda seen, one, other, share, *_: 5 * share.size * seen[-1].size, by_views=True)
+@seldom(lambda seen, one, other, share, *_: 5 * share.size * seen.chance.size, by_views=True)
 def _settle(
-    seen: Any,
+    seen: Observed,
     one: Any,
     other: Any,
     share: Any,
@@ -49,7 +60,7 @@ def _settle(
 
     What allocates takes long to compile, so that it gets all it works in.
     """
-    states, weight, K, before = seen[0], seen[3], len(share), -np.inf
+    states, weight, K, before = seen.states, seen.weight, len(share), -np.inf
     (mass, n), (old_mass, old_n) = one, other
     for i in range(iterations):
         old_mass, mass, old_n, n = mass, old_mass, n, old_n
@@ -69,9 +80,9 @@ def _settle(
 
 
 @hot
-def explained(seen: Any, i: int, c: int, k: int, mass: Any, n: Any, kappa: float) -> float:
+def explained(seen: Observed, i: int, c: int, k: int, mass: Any, n: Any, kappa: float) -> float:
     """The chance of an observation in a context, if its state is of type k."""
-    begin, cell, chance, total = seen[2], seen[6], seen[7], 0.0
+    begin, cell, chance, total = seen.begin, seen.cell, seen.chance, 0.0
     for e in range(begin[i], begin[i + 1]):
         total += mass[k, cell[e]] + kappa * chance[e]
     return total / (n[k, c] + kappa)
@@ -79,7 +90,7 @@ def explained(seen: Any, i: int, c: int, k: int, mass: Any, n: Any, kappa: float
 
 @hot
 def step(
-    seen: Any,
+    seen: Observed,
     mass: Any,
     n: Any,
     share: Any,
@@ -90,7 +101,8 @@ def step(
     new_n: Any,
 ) -> None:
     """One step of EM: chances of types, of observations, and the counts that follow."""
-    states, first, begin, weight, visits, context, cell, chance = seen
+    states, first, begin, weight = seen.states, seen.first, seen.begin, seen.weight
+    visits, context, cell, chance = seen.visits, seen.context, seen.cell, seen.chance
     K = len(share)
     for k in range(K):
         for c in range(mass.shape[1]):

@@ -19,7 +19,7 @@ from gim.inference.structure.blocks import SEARCHED
 from gim.inference.structure.em import ENOUGH, PER_VISIT, Stack, chances, fit
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.folds import Folds
-from gim.inference.structure.mixture import settle
+from gim.inference.structure.mixture import Observed, settle
 from gim.inference.structure.observations import Weights
 from gim.inference.structure.search import FEW, MARGIN, Z, logs
 from gim.inference.structure.triples import Floats, Ints, Triples, summed
@@ -229,5 +229,14 @@ def settled(prior: Data, mass: Floats, n: Floats, share: Floats) -> Mixture:
     """EM over types and explanations."""
     data, weights = prior.data, prior.weights
     enough = max(ENOUGH, PER_VISIT * float(weights.of.sum()))
-    seen = prior.first, data.first, data.begin, *weights, prior.context, prior.cell, prior.chance
+    seen = Observed(
+        prior.first,
+        data.first,
+        data.begin,
+        weights.of,
+        weights.visits,
+        prior.context,
+        prior.cell,
+        prior.chance,
+    )
     return Mixture(*settle(seen, mass, n, share, KAPPA, ITERATIONS, enough))
