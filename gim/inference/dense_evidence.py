@@ -7,7 +7,7 @@ vectors of S*A numbers, is made anew.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,40 @@ from gim.inference.likelihoods import clipped, log_gamma, log_odds, probability,
 from gim.inference.prior import Floats, Ints, Prior
 from gim.jit import seldom
 from gim.model.counts import Counts
+
+Bools = NDArray[np.bool_]
+
+
+class Counted(NamedTuple):
+    """What was counted, by triple."""
+
+    N: Floats  # [S*A*S] n(s'|s,a)
+    paid: Floats  # [S*A*S] sums of rewards; [0] if nobody asks for them
+    paid2: Floats  # those of their squares likewise
+
+
+class Predicted(NamedTuple):
+    """What is predicted of every pair, and what that is worth."""
+
+    q: Floats  # [nnz] p(s'|s,a), pair by pair
+    next: Ints  # [nnz] the s' that they speak of, rising within a pair
+    first: Ints  # [S*A + 1] where the successors of each pair begin
+    r_next: Floats  # [nnz] r(s,a,s'), or [0]
+    leak: Floats  # [S*A] share that goes to any state at all
+    doubt: Floats  # [S*A] the chance that it does not hold
+    r_noise: Floats  # [S*A] variance of single rewards
+    n0: Floats  # [S*A] visits that it is worth
+    replaces: Bools  # [S*A] whether it stands in place of visits
+    pays: Bools  # [S*A] whether rewards are inferred
+
+
+class Kept(NamedTuple):
+    """What is filled for each pair that is put together."""
+
+    worth: Floats  # [S*A] w n0
+    columns: Floats  # [S, S*A] n + w n0 q
+    R: Floats  # [S*A] sums of rewards, where these depend on the next state
+    R2: Floats  # [S*A] those of their squares
 
 
 class DenseEvidence:
@@ -76,30 +110,41 @@ class DenseEvidence:
         self.visits[at] = counts.n.ravel()[at]
         put_together(
             at,
-            (counts.next, counts.paid, counts.paid2),
-            (prior.q, prior.next, prior.first, prior.r_next),
-            (prior.leak.ravel(), prior.doubt.ravel(), prior.r_noise.ravel()),
-            (self.n0, self.replaced, self.pays),
-            (self.doubted, self.by_next),
-            (self.worth, self.columns, self.R, self.R2),
+            Counted(counts.next, counts.paid, counts.paid2),
+            Predicted(
+                prior.q,
+                prior.next,
+                prior.first,
+                prior.r_next,
+                prior.leak.ravel(),
+                prior.doubt.ravel(),
+                prior.r_noise.ravel(),
+                self.n0,
+                self.replaced,
+                self.pays,
+            ),
+            self.doubted,
+            self.by_next,
+            Kept(self.worth, self.columns, self.R, self.R2),
         )
 
 
-@seldom(lambda at, counted, said, given, mine, flags, out: 3 * at.size * len(out[1]))
+@seldom(lambda at, counted, said, doubted, by_next, kept: 3 * at.size * len(kept.columns))
 def put_together(
-    at: Any, counted: Any, said: Any, given: Any, mine: Any, flags: Any, out: Any
+    at: Any, counted: Counted, said: Predicted, doubted: bool, by_next: bool, kept: Kept
 ) -> None:
     """n + w n0 q of the pairs `at`, and their rewards where these depend on the next state.
 
     In the order of `gim.inference.evidence` for sparse rows, so that both have the same bits.
     """
-    (N, paid, paid2), (q, next, first, r_next), (leak, doubt, r_noise) = counted, said, given
-    (n0, replaced, pays), (doubted, by_next), (worth, columns, R, R2) = mine, flags, out
+    N, paid, paid2 = counted.N, counted.paid, counted.paid2
+    q, next, first, n0 = said.q, said.next, said.first, said.n0
+    columns, R, R2 = kept.columns, kept.R, kept.R2
     S = columns.shape[0]
     blank = log_gamma(1.0 / S)
     for i in at:
         w = n0[i]
-        if doubted and doubt[i] > 0.0:
+        if doubted and said.doubt[i] > 0.0:
             total, with_q, without, k = 0.0, 0.0, 0.0, first[i]
             for t in range(S):
                 x = N[i * S + t]
@@ -107,7 +152,7 @@ def put_together(
                     while k < first[i + 1] and next[k] < t:
                         k += 1
                     predicted = q[k] if k < first[i + 1] and next[k] == t else 0.0
-                    alpha = n0[i] * ((1.0 - leak[i]) * predicted + leak[i] / S)
+                    alpha = n0[i] * ((1.0 - said.leak[i]) * predicted + said.leak[i] / S)
                     total += x
                     without += log_gamma(1.0 / S + x) - blank
                     if alpha <= 0.0:
@@ -117,10 +162,10 @@ def put_together(
             if total > 0.0:
                 with_q = with_q + log_gamma(n0[i]) - log_gamma(n0[i] + total)
                 without = without - log_gamma(1.0 + total)
-            w = probability(clipped(without - with_q) + log_odds(doubt[i])) * n0[i]
-        worth[i] = w
+            w = probability(clipped(without - with_q) + log_odds(said.doubt[i])) * n0[i]
+        kept.worth[i] = w
         for t in range(S):
-            columns[t, i] = 0.0 if replaced[i] else N[i * S + t]
+            columns[t, i] = 0.0 if said.replaces[i] else N[i * S + t]
         for k in range(first[i], first[i + 1]):
             columns[next[k], i] += w * q[k]
         if by_next:
@@ -129,11 +174,11 @@ def put_together(
                 if N[i * S + t] != 0.0:
                     R[i] += paid[i * S + t]
                     R2[i] += paid2[i * S + t]
-            counts_for = w if pays[i] else 0.0
+            counts_for = w if said.pays[i] else 0.0
             if counts_for > 0.0:
                 for k in range(first[i], first[i + 1]):
                     j = i * S + next[k]
-                    r = paid[j] / N[j] if N[j] != 0.0 else r_next[k]
+                    r = paid[j] / N[j] if N[j] != 0.0 else said.r_next[k]
                     R[i] += counts_for * q[k] * r
                     R2[i] += counts_for * q[k] * r * r
-            R2[i] += counts_for * r_noise[i]
+            R2[i] += counts_for * said.r_noise[i]
