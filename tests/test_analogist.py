@@ -19,6 +19,7 @@ from gim.agents.analogist import (
     unknowns,
 )
 from gim.agents.backups import (
+    Given,
     gains_csr,
     gains_dense,
     moments_csr,
@@ -26,8 +27,9 @@ from gim.agents.backups import (
     sums_csr,
     sums_dense,
 )
-from gim.agents.hopeful import hopeful_csr, hopeful_dense, room_for
+from gim.agents.hopeful import HopefulPlan, Scales, hopeful_csr, hopeful_dense, room_for
 from gim.inference.belief import belief_of
+from gim.inference.evidence import Evidence
 from gim.inference.prior import no_prior, prior_of
 from gim.inference.structure import Triples, candidates
 from gim.jit import plain
@@ -38,7 +40,7 @@ from gim.worlds import world_of
 
 def literal(N, n, R, R2, n_r, frame, ceiling, test, astray, leaves, pooled, L, scales):
     """Values q [H, S, A] of the plan, as the docstring of the agent says it."""
-    available, terminal, (low, high) = frame
+    available, terminal, low, high = frame
     (S, A), H = n.shape, len(ceiling)
     q = np.full((H, S, A), -np.inf)
     scale, rare, hope, full, find, ways = scales
@@ -96,7 +98,8 @@ def made_up(seed, tests):
     astray = 2 * test * rng.random((S, A))
     leaves = np.where(rng.random((S, A)) < 0.3, rng.random((S, A)), 0.0) * (n > 0)
     ceiling = 1.5 * np.arange(H, 0, -1.0)
-    return (N, n, R, R2, n_r), (available, terminal, (-1.0, 1.5)), ceiling, test, astray, leaves
+    seen, frame = Evidence(N, n, R, R2, n_r), Given(available, terminal, -1.0, 1.5)
+    return seen, frame, ceiling, test, astray, leaves
 
 
 @pytest.mark.parametrize("form", ["dense", "csr"])
@@ -107,14 +110,14 @@ def made_up(seed, tests):
 @pytest.mark.parametrize("given", [False, True])  # the rewards: a test may find a way, no reward
 def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
     seen, frame, ceiling, test, astray, leaves = made_up(seed, tests)
-    seen[2][:] += shift * seen[4]
+    seen.R[:] += shift * seen.n_r
     test *= not given
-    L, scales = 12.0, (0.03, 0.02, 0.1, 0.05, find, float(given))
-    pooled = np.random.default_rng(seed).choice([0.0, 0.3, 7.0], seen[1].shape)
-    (S, A), H = seen[1].shape, len(ceiling)
+    L, scales = 12.0, Scales(0.03, 0.02, 0.1, 0.05, find, float(given))
+    pooled = np.random.default_rng(seed).choice([0.0, 0.3, 7.0], seen.n.shape)
+    (S, A), H = seen.n.shape, len(ceiling)
     plan = np.zeros((H, S, A)), np.zeros((H + 1, S)), np.zeros((H, S), np.int64)
     plan += (np.zeros((H + 1, S)),)
-    rows = seen[0].reshape(S * A, S)
+    rows = seen.N.reshape(S * A, S)
     columns, induct = np.ascontiguousarray(rows.T), hopeful_dense
     if form == "csr":
         induct, sparser = hopeful_csr, sparse.csr_array(rows)
@@ -124,7 +127,8 @@ def test_a_plan_is_what_its_formula_says(seed, tests, form, shift, find, given):
 
     def induce(into, steps):
         q, *others = into
-        induct((columns, *seen[1:]), *args, (q, q.reshape(H, -1), *others), steps, room_for(S, A))
+        filled, room = HopefulPlan(q, q.reshape(H, -1), *others), room_for(S, A)
+        induct(seen._replace(N=columns), *args, filled, *steps, room)
 
     induce(plan, (0, H))
     later = tuple(np.where(np.arange(len(x)) < 4, -7, x.T).T.astype(x.dtype) for x in plan)
@@ -516,9 +520,11 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     P = np.full((2, 2, 2), 0.5)
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
-    *_, pooled, _, (scale, rare, hope, full, *_), _, _, _ = asked[-1]
+    *_, pooled, _, scales, _, _, _, _ = asked[-1]
+    scale, full = scales.variance, scales.noise
     least = 0.0 if noise else analogist.HOPE  # of the bonus for what few visits have missed
-    assert hope == pytest.approx(full * max(0.25, least) * math.sqrt(rare / scale))
+    rare = math.sqrt(scales.missed / scale)
+    assert scales.best == pytest.approx(full * max(0.25, least) * rare)
     assert (pooled < 1).all()
     assert ((pooled > 0) == (noise > 0)).all()
     assert full == 4 * scale  # taken where they are noisy: see the formula of the plan

@@ -156,7 +156,7 @@ def noted(planned, induct):
     """A plan that also says for which steps it is made."""
 
     def plan(*args):
-        planned.append(args[-2])
+        planned.append(args[-3:-1])
         induct(*args)
 
     return plan

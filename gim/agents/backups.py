@@ -6,12 +6,34 @@ does, once for each step to go.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim.inference.shared_rows import sums_of_blocks
 from gim.jit import hot
+
+
+class Given(NamedTuple):
+    """What is certain of the world."""
+
+    available: NDArray[np.bool_]  # [S, A] pairs that can be played
+    terminal: NDArray[np.bool_]  # [S] states that were seen to end an episode
+    low: float  # the range of r(s,a)
+    high: float
+
+
+class ReadApart(NamedTuple):
+    """Visits by next state as `gim.inference.shared_rows.Apart`, with room for sums of its rows."""
+
+    met: tuple[Any, Any, Any]  # values, columns and row starts of the counts
+    n0: NDArray[np.float64]  # [S*A] visits that each prediction counts for
+    kind: NDArray[np.int64]  # [S*A] the row of each pair
+    blocks: NDArray[np.float64]  # [rows / 8, S, 8] the rows
+    mean: NDArray[np.float64]  # [rows] of q v
+    square: NDArray[np.float64]  # [rows] of q v^2
+    later: NDArray[np.float64]  # [rows] of q v0
 
 
 @hot
@@ -98,12 +120,15 @@ def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later
 
 
 @hot
-def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any) -> Any:
-    """The same of counts and prior apart, N = (CSR of counts, n0, kind, blocks, room)."""
-    (data, indices, indptr), n0, kind, blocks, (mean_q, square_q, later_q) = N
-    sums_of_blocks(blocks, v, v0, mean_q, square_q, later_q)
+def sums_apart(
+    N: ReadApart, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any
+) -> Any:
+    """The same of counts and prior apart."""
+    (data, indices, indptr), n0, kind = N.met, N.n0, N.kind
+    sums_of_blocks(N.blocks, v, v0, N.mean, N.square, N.later)
     for i in range(mean.size):
-        x, x2, y = n0[i] * mean_q[kind[i]], n0[i] * square_q[kind[i]], n0[i] * later_q[kind[i]]
+        k = kind[i]
+        x, x2, y = n0[i] * N.mean[k], n0[i] * N.square[k], n0[i] * N.later[k]
         for j in range(indptr[i], indptr[i + 1]):
             t = indices[j]
             x += data[j] * v[t]
