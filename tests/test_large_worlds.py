@@ -11,9 +11,10 @@ from scipy import sparse
 import gim
 from gim.agent import agents
 from gim.agents import analogist, episodic
-from gim.agents.psrl import draw_csr
+from gim.agents.psrl import Conjugate, draw_csr
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
+from gim.inference.evidence import Evidence
 from gim.jit import plain
 from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
@@ -28,11 +29,11 @@ MET, NEXT = np.array([3.0, 1.0]), np.array([2, 5])  # visits of each pair, and w
 def seen(A):
     """Counts of S*A pairs that are all alike, as evidence with CSR rows."""
     rows = np.tile(MET, S * A), np.tile(NEXT, S * A), 2 * np.arange(S * A + 1)
-    return (rows, *[np.zeros((S, A))] * 4)
+    return Evidence(rows, *[np.zeros((S, A))] * 4)
 
 
 def prior(alpha):
-    return alpha, 0.0, 0.1, 1.0, 1.0
+    return Conjugate(alpha, 0.0, 0.1, 1.0, 1.0)
 
 
 @pytest.mark.parametrize("alpha", [0.5, 1.5, 6.0])
@@ -53,7 +54,7 @@ def test_sparse_rows_have_the_moments_of_the_dirichlet_over_all_states(alpha):
 
 def test_where_nothing_was_met_every_state_is_drawn():
     rows = np.zeros(0), np.zeros(0, np.int64), np.zeros(5, np.int64)
-    nothing = (rows, *[np.zeros((2, 2))] * 4)
+    nothing = Evidence(rows, *[np.zeros((2, 2))] * 4)
     given = nothing, np.ones((2, 2), bool), prior(4.0), 0.0
     p, next, first, _ = draw_csr(*given, np.random.default_rng(0))
     assert first.tolist() == [0, 2, 4, 6, 8]

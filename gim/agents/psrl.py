@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -35,6 +35,16 @@ from gim.sampling import gamma
 
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
 CUT = 1e-4  # of a large row, what its successors met leave for states that are not drawn
+
+
+class Conjugate(NamedTuple):
+    """What is believed of a pair before it is met."""
+
+    alpha: float  # visits that the Dirichlet of its row is worth
+    mean: float  # of its reward
+    visits: float  # lambda, those that the mean is worth
+    shape: float  # of the gamma variable that the precision of its reward is
+    rate: float
 
 
 @dataclass(frozen=True)
@@ -67,19 +77,20 @@ class PSRL(Episodic, Agent, name="psrl"):
         """p(.|s,a) [S, A, S], or CSR, and r(s,a) [S, A] of pairs that can be played; else 0."""
         low, high = rewards
         rate = self.shape * (self.spread * (high - low)) ** 2
-        prior = (self.alpha, low + self.mean * (high - low), self.visits, self.shape, rate)
+        mean = low + self.mean * (high - low)
+        prior = Conjugate(self.alpha, mean, self.visits, self.shape, rate)
         S, A = seen.n.shape
         if not sparse.issparse(seen.N) or S * A * S <= DENSE_LIMIT:
-            return draw((dense(seen.N, (S, A)), *seen[1:]), playable, prior, rng)
+            return draw(seen._replace(N=dense(seen.N, (S, A))), playable, prior, rng)
         rows = seen.N.data, seen.N.indices, seen.N.indptr
-        *parts, r = draw_csr((rows, *seen[1:]), playable, prior, CUT, rng)
+        *parts, r = draw_csr(seen._replace(N=rows), playable, prior, CUT, rng)
         return sparse.csr_array(tuple(parts), shape=(S * A, S)), r
 
 
 @entry
-def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats]:
+def draw(seen: Evidence, playable: Any, prior: Conjugate, rng: Any) -> tuple[Floats, Floats]:
     """Draw pair by pair: its row, then the precision of its rewards, then their mean."""
-    (N, _, R, R2, n_r), alpha = seen, prior[0]
+    N, R, R2, n_r, alpha = seen.N, seen.R, seen.R2, seen.n_r, prior.alpha
     S, A = playable.shape
     P, r = np.zeros((S, A, S)), np.zeros((S, A))
     for s in range(S):
@@ -97,22 +108,23 @@ def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats
 
 
 @hot
-def draw_reward(n: float, R: float, R2: float, prior: Any, rng: Any) -> float:
+def draw_reward(n: float, R: float, R2: float, prior: Conjugate, rng: Any) -> float:
     """Draw the precision of a pair's rewards, then their mean."""
-    _, mu0, lambda0, shape0, rate0 = prior
+    mu0, lambda0 = prior.mean, prior.visits
     lambda_n = lambda0 + n
     mean = R / n if n > 0.0 else mu0
     scatter = max(0.0, R2 - n * mean * mean)  # about their own mean
-    rate = rate0 + scatter / 2.0 + lambda0 * n * (mean - mu0) ** 2 / (2.0 * lambda_n)
-    tau = gamma(shape0 + n / 2.0, rng) / max(rate, TINY)
+    rate = prior.rate + scatter / 2.0 + lambda0 * n * (mean - mu0) ** 2 / (2.0 * lambda_n)
+    tau = gamma(prior.shape + n / 2.0, rng) / max(rate, TINY)
     mu = (lambda0 * mu0 + R) / lambda_n
     return mu + rng.standard_normal() / math.sqrt(lambda_n * tau)
 
 
 @entry
-def draw_csr(seen: Any, playable: Any, prior: Any, cut: float, rng: Any) -> Any:
+def draw_csr(seen: Evidence, playable: Any, prior: Conjugate, cut: float, rng: Any) -> Any:
     """The same as sparse rows: values, columns and row starts, and r(s,a) [S, A]."""
-    ((N, columns, starts), _, R, R2, n_r), alpha = seen, prior[0]
+    N, columns, starts = seen.N
+    R, R2, n_r, alpha = seen.R, seen.R2, seen.n_r, prior.alpha
     S, A = playable.shape
     r, first = np.zeros((S, A)), np.zeros(S * A + 1, np.int64)
     p, next = np.empty(N.size + 64), np.empty(N.size + 64, np.int64)
