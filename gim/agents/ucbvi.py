@@ -25,7 +25,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from gim.agent import Agent, Mind
-from gim.agents.backups import moments_csr, moments_dense
+from gim.agents.backups import Given, moments_csr, moments_dense
 from gim.agents.episodic import Episodic, Memory
 from gim.inference.base import inferences
 from gim.inference.evidence import Evidence
@@ -51,33 +51,39 @@ columns, moments = columns_dense, moments_dense  # the template is bound to one 
 
 
 def optimistic(
-    seen: Any, frame: Any, ceiling: Any, L: float, scales: Any, bernstein: bool, plan: Any
+    seen: Evidence,
+    frame: Given,
+    ceiling: Any,
+    L: float,
+    scale: float,
+    rare: float,
+    bernstein: bool,
+    plan: Any,
 ) -> None:
     """Backward induction with bonuses, into plan = (q, v, policy).
 
-    `seen` is the evidence with its rows [S*A, S] or CSR; `frame` the available pairs, terminal
-    states and the reward range; `scales` multiply the two terms of the bonus.
+    The rows of `seen` are [S*A, S] or CSR; `scale` and `rare` multiply the two terms of the bonus.
     """
-    scale, rare = scales
-    (N, n, R, R2, n_r), (available, terminal, (low, high)), (q, v, policy) = seen, frame, plan
+    n, n_r, low, high = seen.n, seen.n_r, frame.low, frame.high
+    q, v, policy = plan
     H, S, A = q.shape
     r, one, noise, bonus = np.zeros((4, S * A))  # reward, 1/n, its variance / n, bonus per step
     for s in range(S):
         for a in range(A):
             i = s * A + a
-            if not available[s, a]:
+            if not frame.available[s, a]:
                 r[i] = -np.inf
             elif n[s, a] > 0.0:
                 one[i] = 1.0 / n[s, a]
                 r[i] = high  # unless something is known of it
                 if n_r[s, a] > 0.0:
-                    r[i] = R[s, a] / n_r[s, a]
-                    noise[i] = max(0.0, R2[s, a] / n_r[s, a] - r[i] * r[i]) / n_r[s, a]
+                    r[i] = seen.R[s, a] / n_r[s, a]
+                    noise[i] = max(0.0, seen.R2[s, a] / n_r[s, a] - r[i] * r[i]) / n_r[s, a]
                 left = L * one[i] / 3.0 if bernstein else math.sqrt(L * one[i] / 2.0)
                 bonus[i] = rare * (high - low) * left
-            elif not terminal[s]:
+            elif not frame.terminal[s]:
                 r[i] = np.inf  # brought down to the ceiling
-    by_next, mean, square = columns(N), np.empty(S * A), np.empty(S * A)
+    by_next, mean, square = columns(seen.N), np.empty(S * A), np.empty(S * A)
     spread = 2.0 * L if bernstein else 0.0
     v[H] = 0.0
     for h in range(H - 1, -1, -1):
@@ -128,11 +134,11 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
         L = math.log(5 * task.S * task.A * T / self.delta)
         induct = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
         induct(
-            (rows, *seen[1:]),
-            (task.available, belief.terminal, rewards),
+            seen._replace(N=rows),
+            Given(task.available, belief.terminal, *rewards),
             most_to_come(task.H, rewards[1]),
             L,
-            self._scales(memory, L, task.H),
+            *self._scales(memory, L, task.H),
             self.bonus == "bernstein",
             (memory.q, memory.v, memory.policy),
         )
