@@ -141,7 +141,8 @@ def digest(f: Callable[..., Any]) -> str:
     """Hash the source file of `f`, those of all compiled functions it could call, and constants.
 
     What it could call is what its module has imported: that is settled before the first function
-    of a file is compiled, whatever the order in which a file defines its own.
+    of a file is compiled, whatever the order in which a file defines its own. The fields of
+    NamedTuples are constants as well, since machine code reads them by their places.
     """
     files: dict[Any, bytes] = {}
     _collect(_python(f), files)
@@ -285,11 +286,10 @@ def _copy(f: Any, functions: dict[str, Any]) -> Any:
 def _collect(f: FunctionType, files: dict[Any, bytes]) -> None:
     space = {name: value for name, value in f.__globals__.items() if not name.startswith("__")}
     constants = [f"{name}={v!r}" for name, v in space.items() if isinstance(v, CONSTANTS)]
-    file = f.__code__.co_filename
-    files[file, f.__name__] = _source(f) + "\n".join(sorted(constants)).encode()
+    constants += [f"{name}={v._fields}" for name, v in space.items() if hasattr(v, "_fields")]
+    files[f.__code__.co_filename, f.__name__] = _source(f) + "\n".join(sorted(constants)).encode()
     seen = {name for name, _ in files}
-    for value in space.values():
-        callee = getattr(value, "py_func", None)
+    for callee in (getattr(value, "py_func", None) for value in space.values()):
         if callee is not None and callee.__code__.co_filename not in seen:
             _collect(callee, files)
 

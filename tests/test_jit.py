@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections import namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,7 +58,13 @@ def test_digest_watches_callees_and_constants():
     watched = digest(above["caller"])
     assert watched != before
     below["LIMIT"] = 2
-    assert digest(above["caller"]) != watched
+    limited = digest(above["caller"])
+    assert limited != watched
+    above["Pair"] = namedtuple("Pair", ["first", "second"])
+    paired = digest(above["caller"])
+    assert paired != limited
+    above["Pair"] = namedtuple("Pair", ["second", "first"])  # read by place: another function
+    assert digest(above["caller"]) not in (limited, paired)
 
 
 CALLEE = """
