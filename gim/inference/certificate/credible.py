@@ -15,7 +15,7 @@ import numpy as np
 
 from gim.inference.belief import Belief
 from gim.inference.certificate.draws import Rewards, errors_in_models, returns_in_models
-from gim.inference.certificate.dynamics import Dynamics, Kinds, dynamics, kinds, predictions
+from gim.inference.certificate.dynamics import BelievedRows, Kinds, dynamics, kinds, predictions
 from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
 from gim.inference.certificate.judges import parts_of
 from gim.inference.certificate.payments import as_tried, payments
@@ -59,7 +59,7 @@ def credible(facts: Facts, share: float, of_pairs: float, rng: np.random.Generat
 
 
 def drawn_returns(
-    facts: Facts, found: Dynamics, rewards: Rewards, rng: np.random.Generator
+    facts: Facts, found: BelievedRows, rewards: Rewards, rng: np.random.Generator
 ) -> Floats:
     """What is earned in each model, [3, models]; see `returns_in_models`."""
     ends, start, aim = chance_of_end(facts.belief), facts.model.start, facts.aim
@@ -84,7 +84,7 @@ def chance_of_end(belief: Belief) -> Floats:
 
 
 def pair_bounds(
-    facts: Facts, said: Kinds | None, found: Dynamics, share: float, rng: np.random.Generator
+    facts: Facts, said: Kinds | None, found: BelievedRows, share: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1, [S, A]; 0: not playable.
 
@@ -110,7 +110,7 @@ def pair_bounds(
 
 
 def in_common(
-    facts: Facts, said: Kinds, found: Dynamics, rng: np.random.Generator
+    facts: Facts, said: Kinds, found: BelievedRows, rng: np.random.Generator
 ) -> tuple[Floats, Shared, Shared]:
     """How far pairs [S*A] rest on predictions; what these share along F, and in L1."""
     F, judges, models = facts.F, facts.judges, len(found.along.n0)

@@ -41,7 +41,7 @@ class Kinds(NamedTuple):
     silent: Bools  # [S, A] these, and pairs whose predictions are worth next to nothing
 
 
-class Dynamics(NamedTuple):
+class BelievedRows(NamedTuple):
     """What is believed of every pair, for a number of models."""
 
     returns: Rows  # the worth along the values of the plan, whatever a pair's own visits
@@ -59,7 +59,9 @@ def kinds(judges: Judges, rng: np.random.Generator) -> Kinds:
     return Kinds(curve, doubt, failures.leak, unlike, unlike | (n0 < WORTH))
 
 
-def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Generator) -> Dynamics:
+def dynamics(
+    facts: Facts, said: Kinds | None, models: int, rng: np.random.Generator
+) -> BelievedRows:
     """What is believed of every pair; without judges its own visits are all that is."""
     judges, prior, F = facts.judges, facts.belief.prior, facts.F
     S, A = facts.playable.shape
@@ -68,7 +70,7 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
         first, next, n, q = join(*mine, *parts_of(sparse.csr_array((S * A, S))))
         own = zero, zero, np.ones((models, S * A)), c
         blank = Rows(first, next, n, q, *own, *no_ways(models, S * A))
-        return Dynamics(blank, blank, blank)
+        return BelievedRows(blank, blank, blank)
     told, leak = parts_of(predictions(prior, judges)), np.full(S * A, said.leak)
     n0 = said.curve.n0(judges.evidence).ravel()
     rule, anything = compare_likelihoods(mine, told, n0, leak, S)
@@ -87,7 +89,7 @@ def dynamics(facts: Facts, said: Kinds | None, models: int, rng: np.random.Gener
     either = np.where(rng.random((models, 1)) < 0.5, along, lesser)
     ways = other.goals, other.drawn(models, rng)
     found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways)
-    return Dynamics(
+    return BelievedRows(
         returns=found,
         along=found._replace(n0=np.minimum(along, lesser) if facts.ruled else either),
         everywhere=found._replace(n0=np.minimum(everywhere, lesser), leak=leak),
