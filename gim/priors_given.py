@@ -14,8 +14,8 @@ from gim.runs import Run
 if TYPE_CHECKING:  # runs without a log do not depend on the code of logs
     from gim.logs import Log
 
-Prior: TypeAlias = "LearnedModel | Run | Log | str | Path"
-Priors: TypeAlias = "Prior | Sequence[Prior]"
+GivenPrior: TypeAlias = "LearnedModel | Run | Log | str | Path"
+Priors: TypeAlias = "GivenPrior | Sequence[GivenPrior]"
 
 
 def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ...]:

@@ -43,7 +43,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--episodes {args.episodes}: give 1 or more")
     policy = load(args.policy, "policy")
     world = world_of(args.world, args.horizon, imports=True)
-    act, rng = in_world(policy, world), np.random.default_rng(args.seed)
+    rng, of_policy = np.random.default_rng(args.seed).spawn(2)
+    act = in_world(policy, world, of_policy)
     env = world.to_gymnasium() if isinstance(world, TabularMDP) else world
     earned = _played(env, act, args.episodes, rng)
     error = earned.std(ddof=1) / np.sqrt(earned.size) if earned.size > 1 else np.nan
@@ -59,12 +60,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def in_world(policy: Policy, world: Any) -> Act:
-    """The action of a policy in a state of the world, at a step, both as the world has them."""
+def in_world(policy: Policy, world: Any, rng: np.random.Generator) -> Act:
+    """The action of a policy in a state of the world, at a step, both as the world has them.
+
+    `rng` is for a policy that draws its actions.
+    """
     states, actions = names_of(world)
     _check_names(policy, states, actions)
     is_table, last = isinstance(world, TabularMDP), (policy.horizon or 1) - 1
-    rng = np.random.default_rng(0)
     space = None if is_table else numbering_of("action space", world.action_space)
 
     def act(state: Any, step: int) -> Any:
