@@ -11,9 +11,10 @@ from gim.inference.belief import belief_of
 from gim.inference.certificate.draws import Rows, join, no_ways
 from gim.inference.certificate.dynamics import dynamics
 from gim.inference.certificate.judges import Judges, parts_of
-from gim.inference.certificate.payments import payments
-from gim.inference.prior import prior_of
+from gim.inference.certificate.payments import known, payments
+from gim.inference.prior import no_prior, prior_of
 from gim.model.counts import new_counts
+from gim.model.known_rewards import by_triple
 from tests.certificates import KINDS, facts
 
 
@@ -156,3 +157,18 @@ def test_a_pair_that_led_to_the_better_state_is_no_exception():
     mdp = gim.TabularMDP(np.full((2, 1, 2), 0.5), one)
     found, _ = paid(mdp, belief_of(counts, np.zeros(2, bool), prior))
     assert found.holds == pytest.approx([1.0, 0.0])  # the other was predicted to pay 1 there
+
+
+def test_known_rewards_reach_as_far_as_what_no_list_names():
+    """One triple is listed and pays 5; all else pays what its pair does, -1 and 9 among it."""
+    listed = sparse.csr_array((np.array([5.0]), np.array([1]), np.array([0, 1, 1])), shape=(2, 2))
+    found = known(by_triple(listed, [[-1.0], [9.0]]), no_rows())
+    assert (found.low, found.high) == (-1.0, 9.0)
+    assert found.pays.tolist() == [-1.0, 9.0]
+
+
+def no_rows():
+    """Nothing is believed of transitions."""
+    mdp = gim.TabularMDP(np.full((2, 1, 2), 0.5), np.zeros((2, 1)), horizon=2)
+    belief = belief_of(new_counts(2, 1), np.zeros(2, bool), no_prior(2, 1))
+    return dynamics(facts(mdp, belief), None, 1, np.random.default_rng(0)).along

@@ -33,6 +33,7 @@ from gim.model.completion.spectral import (
     until_settled,
     widest_gap,
 )
+from gim.model.completion.unfolding import share
 from gim.testing.completion import check_completion
 from tests import naive_completion as naive
 
@@ -411,3 +412,12 @@ def test_the_threshold_of_svt_grows_as_less_is_seen(monkeypatch):
     seen = np.array([[1.0, 0.0], [0.0, 1.0]])
     SVT(tau=3.0)(np.array([[[2.0, 9.0], [9.0, 1.0]]]), seen, np.random.default_rng(0))
     assert asked[0].ravel() == pytest.approx([3.0 * 2.0 / 0.5])
+
+
+def test_a_fit_of_nothing_but_zeros_ends():
+    """All is 0, and the length of the factors with it: there is no relative change to wait for."""
+    seen = np.ones((3, 2))
+    fit = share(np.zeros((4, 3, 2)), seen, 2, 0.1, 1e-6, 500, np.random.default_rng(0))
+    assert fit.change == 0.0
+    assert fit.iterations < 500
+    assert not np.einsum("sr,ark->sak", fit.U, fit.V).any()

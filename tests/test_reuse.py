@@ -10,7 +10,7 @@ import gim
 from gim.inference.analogy import Analogy
 from gim.inference.candidates import Data
 from gim.inference.cross_validation import CrossValidation
-from gim.inference.reuse import _better, offers
+from gim.inference.reuse import _better, offers, picked
 from gim.model.learned import LearnedModel
 from gim.run import prepare
 from tests.sampled_counts import frame_of, sampled
@@ -122,3 +122,11 @@ def test_a_resumed_run_still_has_its_model(tmp_path):
     half = prepare(gim.Analogist(), mdp, 200, 1, prior=model_of(mdp)).pause_at(700)
     half.save(tmp_path / "half.npz")
     assert np.array_equal(gim.run(resume=tmp_path / "half.npz").returns, whole.returns)
+
+
+def test_rows_are_picked_from_one_or_the_other_and_hold_no_zeros():
+    one = sparse.csr_array(np.array([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0]]))
+    other = sparse.csr_array(np.array([[0.0, 0.0, 1.0], [0.25, 0.0, 0.75]]))
+    mixed = picked(np.array([True, False]), one, other)
+    assert mixed.toarray().tolist() == [[0.5, 0.5, 0.0], [0.25, 0.0, 0.75]]
+    assert mixed.nnz == 4  # what is stored counts as said

@@ -366,3 +366,11 @@ def test_rows_are_ranked_in_their_order():
     assert ranked(np.zeros((0, 2), np.int64)).tolist() == []
     wide = np.array([[0, 2**40, 0], [0, 0, 2**40], [1, 0, 0], [0, 2**40, 0]])
     assert ranked(wide).tolist() == [1, 0, 2, 1]
+
+
+def test_variables_that_nobody_gave_are_marked():
+    triples = grid(3, 3).sampled(2)
+    read = triples.with_codes(np.arange(9)[:, None])
+    assert (triples.given, read.given) == (True, False)
+    assert read.k == 1
+    assert read.terminal.tolist() == triples.terminal.tolist()

@@ -8,6 +8,9 @@ import pytest
 import gim
 from gim.inference.analogy import Analogy
 from gim.inference.base import Frame
+from gim.inference.structure import Triples
+from gim.inference.structure.moves import FREE, values_of
+from gim.inference.structure.relocation import located
 from gim.inference.transfer import counted
 from gim.model.counts import counts_of
 
@@ -107,3 +110,9 @@ def test_other_variables_and_other_things_are_refused():
         gim.run("analogist", "riverswim", 3, prior=learned(SMALL, 5))
     with pytest.raises(ValueError, match="prior= is a dict"):
         gim.run("analogist", SMALL, 3, prior={})
+
+
+def test_codes_that_no_state_has_are_nowhere():
+    triples = Triples([0, 1, 2], [0, 1], [1.0, 1.0], np.ones((2, 1), bool), [[0], [2]])
+    values = values_of(triples, (0,))
+    assert located(values, np.array([[2], [1], [0], [3]])).tolist() == [1, FREE, 0, FREE]
