@@ -94,15 +94,6 @@ def test_every_room_has_its_level():
     assert sorted(LEVEL) == sorted({room(module) for module in MODULES}), "see LEVELS"
 
 
-@pytest.mark.parametrize("module", MODULES)
-def test_imports_point_downwards(module):
-    """Those inside functions as well: they may come late, but not from above."""
-    here = room(module)
-    for target in imported(module):
-        there = room(target)
-        assert there == here or LEVEL[there] < LEVEL[here], f"{module} imports {target} from above"
-
-
 def named(module):
     """Modules that strings name, to be imported so; but for a registry's folder, and its own."""
     path = ROOT.joinpath(*module.split("."))
@@ -119,11 +110,12 @@ def named(module):
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_modules_named_in_strings_stand_below(module):
+def test_imports_point_downwards(module):
+    """Those inside functions and by name as well: they may come late, but not from above."""
     here = room(module)
-    for target in named(module):
+    for target in {*imported(module), *named(module)}:
         there = room(target)
-        assert there == here or LEVEL[there] < LEVEL[here], f"{module} names {target} from above"
+        assert there == here or LEVEL[there] < LEVEL[here], f"{module} imports {target} from above"
 
 
 def test_no_module_imports_itself_in_a_circle():
