@@ -91,16 +91,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind, Task
-from gim.agents.backups import Given, ReadApart, count_entries
+from gim.agents.backups import count_entries
 from gim.agents.episodic import Episodic, pause
-from gim.agents.hopeful import (
-    HopefulPlan,
-    Scales,
-    hopeful_apart,
-    hopeful_csr,
-    hopeful_dense,
-    room_for,
-)
+from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
 from gim.agents.unknowns import (
     may_leave,
     missing,
@@ -241,15 +234,15 @@ class Analogist(Episodic, Agent, name="analogist"):
         if surprise > RANDOM:
             leaves = may_leave(belief.counts, seen.n, surprise)
         induct(
-            seen._replace(N=N),
-            Given(task.available, belief.terminal, *rewards),
+            (N, *seen[1:]),
+            (task.available, belief.terminal, *rewards),
             most_to_come(task.H, rewards[1]),
             *self._tests(memory._replace(belief=belief), rewards, mind),
             leaves,
             noise_by_pair(belief, seen.n, pooled),
             L,
-            Scales(scale, scale * surprise, hope, full, find, float(belief.rewards.given)),
-            HopefulPlan(memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
+            (scale, scale * surprise, hope, full, find, float(belief.rewards.given)),
+            (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
             mind.step,
             self._last(memory, ahead, mind),
             room_for(task.S, task.A),
@@ -279,7 +272,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
             memory.pause[0] = H + work // WORK  # never inside an episode
             room = np.empty((3, EIGHT * len(blocks)))
-            return hopeful_apart, ReadApart(N.met, N.n0, kind, blocks, *room), sharp, H
+            return hopeful_apart, (N.met, N.n0, kind, blocks, *room), sharp, H
         rows = rows_of(N, S, A)
         entries, ahead = count_entries(rows), H
         if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:

@@ -120,10 +120,9 @@ def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later
 
 
 @hot
-def sums_apart(
-    N: ReadApart, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any
-) -> Any:
-    """The same of counts and prior apart."""
+def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any) -> Any:
+    """The same of counts and prior apart; `N` is what `ReadApart` holds."""
+    N = ReadApart(*N)
     (data, indices, indptr), n0, kind = N.met, N.n0, N.kind
     sums_of_blocks(N.blocks, v, v0, N.mean, N.square, N.later)
     for i in range(mean.size):

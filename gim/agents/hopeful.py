@@ -66,29 +66,32 @@ class Room(NamedTuple):
 
 
 def hopeful(
-    seen: Evidence,
-    frame: Given,
+    seen: Any,
+    frame: Any,
     ceiling: Any,
     test: Any,
     astray: Any,
     leaves: Any,
     pooled: Any,
     L: float,
-    scales: Scales,
-    plan: HopefulPlan,
+    scales: Any,
+    plan: Any,
     first: int,
     last: int,
-    room: Room,
+    room: Any,
 ) -> None:
     """Backward induction with bonuses and one test, into `plan`, from the step `first` on.
 
-    It goes by what `plan` holds from the step `last` on. The rows of `seen` are columns [S, S*A],
-    CSR or apart (see `gim.agents.backups`); `test` [S*A] is what a pair might pay; `astray` [S*A]
-    times what the rest of the episode costs, if it does, might be saved (both 0: nothing is
-    hidden); `leaves` [S*A] the chance that a pair leads elsewhere which only stayed so far, and
-    then to the best state; `pooled` [S*A] the variance of a single reward, which counts as one
-    visit.
+    It goes by what `plan` holds from the step `last` on. Bare tuples, which are handed over faster,
+    stand for an `Evidence`, what is `Given`, `Scales`, a `HopefulPlan` and `Room`; the rows of
+    `seen` are columns [S, S*A], CSR or apart (see `gim.agents.backups`). `test` [S*A] is what a
+    pair might pay; `astray` [S*A] times what the rest of the episode costs, if it does, might be
+    saved (both 0: nothing is hidden); `leaves` [S*A] the chance that a pair leads elsewhere which
+    only stayed so far, and then to the best state; `pooled` [S*A] the variance of a single reward,
+    which counts as one visit.
     """
+    seen, frame = Evidence(*seen), Given(*frame)
+    scales, plan, room = Scales(*scales), HopefulPlan(*plan), Room(*room)
     n, n_r, low, high = seen.n, seen.n_r, frame.low, frame.high
     q, values, v, v0 = plan.q, plan.pairs, plan.v, plan.v0
     r, one, noise, bonus = room.r, room.one, room.noise, room.bonus
@@ -149,8 +152,7 @@ hopeful_csr = bind(hopeful, "csr", sums=sums_csr, gains=gains_csr)
 hopeful_apart = bind(hopeful, "apart", sums=sums_apart, gains=gains_apart)
 
 
-def room_for(S: int, A: int) -> Room:
-    """What `hopeful` works in."""
+def room_for(S: int, A: int) -> tuple[Any, ...]:
+    """A `Room` for `hopeful`."""
     q0 = np.empty((S, A))
-    last: Any = q0, q0.reshape(-1), np.empty(S, np.int64)
-    return Room(*np.zeros((9, S * A)), *last)
+    return *np.zeros((9, S * A)), q0, q0.reshape(-1), np.empty(S, np.int64)

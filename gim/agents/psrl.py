@@ -77,19 +77,22 @@ class PSRL(Episodic, Agent, name="psrl"):
         """p(.|s,a) [S, A, S], or CSR, and r(s,a) [S, A] of pairs that can be played; else 0."""
         low, high = rewards
         rate = self.shape * (self.spread * (high - low)) ** 2
-        mean = low + self.mean * (high - low)
-        prior = Conjugate(self.alpha, mean, self.visits, self.shape, rate)
+        prior = (self.alpha, low + self.mean * (high - low), self.visits, self.shape, rate)
         S, A = seen.n.shape
         if not sparse.issparse(seen.N) or S * A * S <= DENSE_LIMIT:
-            return draw(seen._replace(N=dense(seen.N, (S, A))), playable, prior, rng)
+            return draw((dense(seen.N, (S, A)), *seen[1:]), playable, prior, rng)
         rows = seen.N.data, seen.N.indices, seen.N.indptr
-        *parts, r = draw_csr(seen._replace(N=rows), playable, prior, CUT, rng)
+        *parts, r = draw_csr((rows, *seen[1:]), playable, prior, CUT, rng)
         return sparse.csr_array(tuple(parts), shape=(S * A, S)), r
 
 
 @entry
-def draw(seen: Evidence, playable: Any, prior: Conjugate, rng: Any) -> tuple[Floats, Floats]:
-    """Draw pair by pair: its row, then the precision of its rewards, then their mean."""
+def draw(seen: Any, playable: Any, prior: Any, rng: Any) -> tuple[Floats, Floats]:
+    """Draw pair by pair: its row, then the precision of its rewards, then their mean.
+
+    Bare tuples, which are handed over faster, stand for an `Evidence` and a `Conjugate`.
+    """
+    seen, prior = Evidence(*seen), Conjugate(*prior)
     N, R, R2, n_r, alpha = seen.N, seen.R, seen.R2, seen.n_r, prior.alpha
     S, A = playable.shape
     P, r = np.zeros((S, A, S)), np.zeros((S, A))
@@ -121,8 +124,9 @@ def draw_reward(n: float, R: float, R2: float, prior: Conjugate, rng: Any) -> fl
 
 
 @entry
-def draw_csr(seen: Evidence, playable: Any, prior: Conjugate, cut: float, rng: Any) -> Any:
+def draw_csr(seen: Any, playable: Any, prior: Any, cut: float, rng: Any) -> Any:
     """The same as sparse rows: values, columns and row starts, and r(s,a) [S, A]."""
+    seen, prior = Evidence(*seen), Conjugate(*prior)
     N, columns, starts = seen.N
     R, R2, n_r, alpha = seen.R, seen.R2, seen.n_r, prior.alpha
     S, A = playable.shape

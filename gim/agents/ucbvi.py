@@ -51,8 +51,8 @@ columns, moments = columns_dense, moments_dense  # the template is bound to one 
 
 
 def optimistic(
-    seen: Evidence,
-    frame: Given,
+    seen: Any,
+    frame: Any,
     ceiling: Any,
     L: float,
     scale: float,
@@ -62,8 +62,10 @@ def optimistic(
 ) -> None:
     """Backward induction with bonuses, into plan = (q, v, policy).
 
-    The rows of `seen` are [S*A, S] or CSR; `scale` and `rare` multiply the two terms of the bonus.
+    `seen` is an `Evidence` with rows [S*A, S] or CSR, `frame` is `Given`, both as bare tuples,
+    which are handed over faster; `scale` and `rare` multiply the two terms of the bonus.
     """
+    seen, frame = Evidence(*seen), Given(*frame)
     n, n_r, low, high = seen.n, seen.n_r, frame.low, frame.high
     q, v, policy = plan
     H, S, A = q.shape
@@ -134,8 +136,8 @@ class UCBVI(Episodic, Agent, name="ucbvi"):
         L = math.log(5 * task.S * task.A * T / self.delta)
         induct = optimistic_csr if isinstance(rows, tuple) else optimistic_dense
         induct(
-            seen._replace(N=rows),
-            Given(task.available, belief.terminal, *rewards),
+            (rows, *seen[1:]),
+            (task.available, belief.terminal, *rewards),
             most_to_come(task.H, rewards[1]),
             L,
             *self._scales(memory, L, task.H),

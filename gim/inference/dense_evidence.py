@@ -110,8 +110,8 @@ class DenseEvidence:
         self.visits[at] = counts.n.ravel()[at]
         put_together(
             at,
-            Counted(counts.next, counts.paid, counts.paid2),
-            Predicted(
+            (counts.next, counts.paid, counts.paid2),
+            (
                 prior.q,
                 prior.next,
                 prior.first,
@@ -125,18 +125,19 @@ class DenseEvidence:
             ),
             self.doubted,
             self.by_next,
-            Kept(self.worth, self.columns, self.R, self.R2),
+            (self.worth, self.columns, self.R, self.R2),
         )
 
 
-@seldom(lambda at, counted, said, doubted, by_next, kept: 3 * at.size * len(kept.columns))
-def put_together(
-    at: Any, counted: Counted, said: Predicted, doubted: bool, by_next: bool, kept: Kept
-) -> None:
+@seldom(lambda at, counted, said, doubted, by_next, kept: 3 * at.size * len(kept[1]))
+def put_together(at: Any, counted: Any, said: Any, doubted: bool, by_next: bool, kept: Any) -> None:
     """n + w n0 q of the pairs `at`, and their rewards where these depend on the next state.
 
-    In the order of `gim.inference.evidence` for sparse rows, so that both have the same bits.
+    Bare tuples, which are handed over faster, stand for what was `Counted`, is `Predicted` and is
+    `Kept`. In the order of `gim.inference.evidence` for sparse rows, so that both have the same
+    bits.
     """
+    counted, said, kept = Counted(*counted), Predicted(*said), Kept(*kept)
     N, paid, paid2 = counted.N, counted.paid, counted.paid2
     q, next, first, n0 = said.q, said.next, said.first, said.n0
     columns, R, R2 = kept.columns, kept.R, kept.R2
