@@ -408,3 +408,16 @@ def test_of_pairs_it_says_what_would_help(inferred, unmet, silent, judged, said)
     first = np.arange(6)
     masks = {"inferred": first < inferred, "unmet": first < unmet, "unbounded": first < silent}
     assert said in of_pairs(SimpleNamespace(**masks, judged=judged, of_pairs=0.9))
+
+
+def test_what_is_as_large_as_may_be_is_certified(monkeypatch):
+    """Three steps, no prior: three successors at the most, and 16 for each of 2 x 1 pairs."""
+    run = gim.run(
+        "mbie_eb", gim.TabularMDP(np.full((2, 1, 2), 0.5), np.zeros((2, 1)), horizon=1), 3
+    )
+    grounds = run.grounds()
+    assert grounds.belief.counts.n.sum() == 3
+    monkeypatch.setattr("gim.inference.grounds.LARGEST", 3 + 16 * 2)
+    assert grounds.certifiable
+    monkeypatch.setattr("gim.inference.grounds.LARGEST", 3 + 16 * 2 - 1)
+    assert not grounds.certifiable

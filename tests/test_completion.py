@@ -421,3 +421,14 @@ def test_a_fit_of_nothing_but_zeros_ends():
     assert fit.change == 0.0
     assert fit.iterations < 500
     assert not np.einsum("sr,ark->sak", fit.U, fit.V).any()
+
+
+@pytest.mark.parametrize("ridge", [0.0, 0.1])
+def test_optspace_does_not_ask_in_what_units_data_are(ridge):
+    rng = np.random.default_rng(1)
+    M = rng.standard_normal((2, 12, 2)) @ rng.standard_normal((2, 2, 9))
+    seen = (rng.random((12, 9)) < 0.7).astype(float)
+    method = completion.OptSpace(rank=2, ridge=ridge)
+    one, small = (method(scale * M, seen, rng) for scale in (1.0, 1e-3))
+    assert small.iterations == one.iterations
+    np.testing.assert_allclose(1e3 * small.matrices, one.matrices, rtol=0, atol=1e-9)

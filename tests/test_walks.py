@@ -343,3 +343,9 @@ def test_known_from_elsewhere_and_nothing_left():
     assert walk.met.tolist() == [True, False]
     assert walk.pairs[0] == known.pairs[0] == 2
     assert walk.ways.way.tolist() == [NONE, HERE]
+
+
+def test_before_any_step_goals_are_where_they_are_and_nothing_else_has_a_way():
+    ways = new_ways(new_counts(3, 2), np.array([0.0, 1.0, 0.5]), 0.9)
+    assert ways.way.tolist() == [NONE, HERE, HERE]
+    assert ways.worth.tolist() == [0.0, 1.0, 0.5]
