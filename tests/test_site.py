@@ -18,11 +18,12 @@ MADE = {"gallery/index.md", *(f"{name}.md" for name in build.TREE["Reference"])}
 
 @pytest.mark.parametrize("path", GALLERY, ids=lambda path: path.stem)
 def test_every_page_of_the_gallery_runs(path, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
+    monkeypatch.chdir(tmp_path)  # and leaves nothing where it was started
     pytest.importorskip("matplotlib")
     cells = pages.run(pages.read(path), path.stem)
     told = [cell for cell in cells if cell.output or cell.pictures]
     assert told
+    assert not any(tmp_path.iterdir())
     text = pages.markdown(cells, path.stem, tmp_path / "pictures")
     assert text.startswith("# ")
     assert all(cell.output.strip() in text for cell in told)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import re
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -146,8 +144,7 @@ def draw(folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, code in PLOTS.items():
         print(f"drawing gim.plot.{name}", flush=True)
-        with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
-            (picture,) = run([Cell("code", code.strip())], name)[0].pictures
+        (picture,) = run([Cell("code", code.strip())], name)[0].pictures
         picture.savefig(folder / f"{name}.png", dpi=110)
 
 

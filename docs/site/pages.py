@@ -12,6 +12,7 @@ import contextlib
 import io
 import json
 import re
+import tempfile
 import textwrap
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,7 +46,15 @@ def read(path: Path) -> list[Cell]:
 
 
 def run(cells: list[Cell], name: str = "__page__") -> list[Cell]:
-    """Run the code of a page, cell by cell; an error ends it, and says in which cell."""
+    """Run the code of a page, cell by cell; an error ends it, and says in which cell.
+
+    What it writes, it writes into a folder of its own, which is gone afterwards.
+    """
+    with tempfile.TemporaryDirectory() as scratch, contextlib.chdir(scratch):
+        return _run(cells, name)
+
+
+def _run(cells: list[Cell], name: str) -> list[Cell]:
     space: dict[str, Any] = {"__name__": name}
     for number, cell in enumerate(cells):
         if cell.kind != "code":
