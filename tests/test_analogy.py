@@ -68,7 +68,7 @@ def test_a_family_is_just_those_candidates():
 
 
 def test_actions_that_were_hardly_tried_are_doubted():
-    data = SimpleNamespace(A=3, facts=None)
+    data = SimpleNamespace(A=3, facts=SimpleNamespace(action_variables=None))
     split = SimpleNamespace(data=data, pairs=np.array([0, 3, 6, 1]))
     assert hardly_tried(split).tolist() == [0.5 / 16, 0.5 / 4, 0.5]
     data.facts = SimpleNamespace(action_variables=gim.Variables([[0], [1], [2]], ordinal=True))

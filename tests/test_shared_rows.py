@@ -100,9 +100,9 @@ def test_sums_apart_are_sums_together():
     expected, found, slow = np.zeros((3, 3, pairs))
     sums_csr(parts(N + n0[:, None] * q[kind]), v, v0, True, *expected)
     room = tuple(np.empty((3, 24)))
-    sums_apart((parts(N), n0, kind, blocks, room), v, v0, True, *found)
+    sums_apart((parts(N), n0, kind, blocks, *room), v, v0, True, *found)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    plain(sums_apart)((parts(N), n0, kind, blocks, room), v, v0, True, *slow)
+    plain(sums_apart)((parts(N), n0, kind, blocks, *room), v, v0, True, *slow)
     np.testing.assert_array_equal(found, slow)
 
 

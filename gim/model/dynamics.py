@@ -19,7 +19,7 @@ from scipy import sparse
 
 from gim.limits import available_memory
 from gim.model.blocks import complete_blocks, whole
-from gim.model.completion.base import Completion, Method
+from gim.model.completion.base import Completion
 from gim.model.counts import Counts, Known, compact, dense, empirical
 from gim.model.learned import LearnedModel
 from gim.model.projection import project_rows, project_simplex
@@ -57,7 +57,7 @@ def check_completion(completion: Completion, S: int, A: int, m: int) -> None:
 
 def by_matrix(completion: Completion) -> bool:
     """Whether blocks can be completed alone; a function of which nothing is known gets it all."""
-    return isinstance(completion, Method) and completion.by_matrix
+    return bool(getattr(completion, "by_matrix", False))
 
 
 def complete(
@@ -92,7 +92,7 @@ def complete(
     r_hat = counts.R * (1.0 / np.maximum(counts.n, 1))
     seen = {"known": mask, "visited": counts.n > 0, "all": known.available}[reward_data]
     scale = 1.0 if rows == "clip" else max(np.abs(r_hat[seen]).max(initial=0.0), 1e-300)
-    weighted = in_blocks and isinstance(completion, Method) and completion.weighted
+    weighted = in_blocks and getattr(completion, "weighted", False)
     weights: Floats = seen * (np.maximum(counts.n, 1.0) if weighted else np.ones(seen.shape))
     r = scale * completion((r_hat * seen / scale)[None], weights, rng).matrices[0]
     if in_blocks:
