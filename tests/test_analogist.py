@@ -521,6 +521,7 @@ def test_rewards_with_noise_keep_all_of_their_bonus(noise, monkeypatch):
     mdp = gim.TabularMDP(P, [[0.2, 0.4], [0.6, 0.8]], horizon=5, noise=noise)
     gim.run(gim.Analogist(infer=None), mdp, 20, seed=0)
     *_, pooled, _, scales, _, _, _, _ = asked[-1]
+    scales = Scales(*scales)
     scale, full = scales.variance, scales.noise
     least = 0.0 if noise else analogist.HOPE  # of the bonus for what few visits have missed
     rare = math.sqrt(scales.missed / scale)
