@@ -146,7 +146,7 @@ class Agent(Registered, registry=agents):
         return None
 
     def known(self, memory: Any) -> Known | None:
-        """Which pairs are known by their visits, where the agent tells them from others."""
+        """Which pairs are known, where the agent tells them from others by their visits."""
         return None
 
     def inference(self) -> Inference | None:

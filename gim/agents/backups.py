@@ -121,7 +121,7 @@ def sums_csr(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later
 
 @hot
 def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, later: Any) -> Any:
-    """The same of counts and prior apart; `N` is what `ReadApart` holds."""
+    """The same of counts and prior apart; `N` is a `ReadApart` as a bare tuple."""
     N = ReadApart(*N)
     (data, indices, indptr), n0, kind = N.met, N.n0, N.kind
     sums_of_blocks(N.blocks, v, v0, N.mean, N.square, N.later)

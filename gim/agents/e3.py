@@ -129,7 +129,7 @@ class E3(Counting, Agent, name="e3"):
         )
 
     def known(self, memory: Memory) -> Known:
-        """The pairs that were taken m times."""
+        """The pairs that were taken m times, or whose prediction is worth as much."""
         return memory.known
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:

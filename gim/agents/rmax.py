@@ -148,7 +148,7 @@ class RMax(Counting, Agent, name="rmax"):
         )
 
     def known(self, memory: Memory) -> Known:
-        """The pairs that were taken m times."""
+        """The pairs that were taken m times, or whose prediction is worth as much."""
         return memory.known
 
     def think(self, memory: Memory, mind: Mind) -> Memory | None:
