@@ -10,10 +10,11 @@ results/calibration.csv: a study that is stopped goes on where it was. With `--k
 themselves are kept, and certificates that were changed are measured without playing again.
 
 Columns: pairs that are inferred, and the share of them without a bound; coverage of the bounds on
-abs((p - p~).V) and on the L1 distance (nominal .9), over all inferred pairs with a bound and over
-those never met; the median of bound over error; the bound on the loss (nominal .95), its median and
-the largest, and the loss, as shares of the optimum; how often the loss and the return keep to
-theirs. A star marks what is below nominal by more than two standard errors over runs.
+abs((p - p~).V) and on the L1 distance, over all inferred pairs with a bound and over those never
+met; the median of bound over error; the bound on the loss, its median and the largest, and the
+loss, as shares of the optimum; how often the loss and the return keep to theirs. All that is
+covered or kept is nominally `gim.shares.SHARE`; a star marks what is below it by more than two
+standard errors over runs.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from numpy.typing import NDArray
 import gim
 from benchmarks.common import ROOT, table
 from gim.experiments.certified import bounds_of
-from gim.experiments.measures import OF_PAIRS, OF_RETURNS
+from gim.shares import SHARE
 from gim.worlds import world_of
 
 WORLDS = {  # episodes: runs are short, so that much is still inferred at their end
@@ -75,14 +76,8 @@ WORLDS = {  # episodes: runs are short, so that much is still inferred at their 
 }
 KEPT = ROOT / "results" / "calibration.csv"
 KINDS = {"credible": "", "guaranteed": "guaranteed_"}  # what their columns begin with
-NOMINAL = {
-    "coverage": OF_PAIRS,
-    "coverage_unmet": OF_PAIRS,
-    "coverage_l1": OF_PAIRS,
-    "coverage_unmet_l1": OF_PAIRS,
-    "loss_kept": OF_RETURNS,
-    "return_kept": OF_RETURNS,
-}
+COVERAGE = ("coverage", "coverage_unmet", "coverage_l1", "coverage_unmet_l1")
+SHARES = (*COVERAGE, "loss_kept", "return_kept")  # all nominally `gim.shares.SHARE`
 MEDIANS = ("tightness", "loss_bound")
 COLUMNS = {
     "inferred": "inferred",
@@ -178,10 +173,10 @@ def text(name: str, values: NDArray[np.float64]) -> str:
     if name == "largest":
         return f"{values.max():.3g}"
     mean = float(values.mean())
-    if name not in NOMINAL:
+    if name not in SHARES:
         return f"{mean:.3f}"
     error = float(values.std(ddof=1) / values.size**0.5) if values.size > 1 else 0.0
-    star = "*" if mean < NOMINAL[name] - 2.0 * error else ""
+    star = "*" if mean < SHARE - 2.0 * error else ""
     return f"{mean:.3f} ({error:.3f}){star}"
 
 

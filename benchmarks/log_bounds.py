@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from benchmarks.common import machine, table
 from gim.experiments.logs.from_log import FromLog
 from gim.experiments.logs.places import PLACES
-from gim.experiments.logs.study import NOMINAL
 from gim.logs.learning import DEFAULT
+from gim.shares import SHARE
 
 HEADS = ["place", "size", "logs", "below", "inside", "above", "coverage", "width", ""]
 
@@ -40,7 +40,7 @@ def row_of(name: str, size: str, found: NDArray[np.float64]) -> list[str]:
     value, lower, upper, best = found.T
     below, above = value < lower, value > upper
     inside = 1.0 - float((below | above).mean())
-    least = NOMINAL - 2 * math.sqrt(NOMINAL * (1 - NOMINAL) / len(found))
+    least = SHARE - 2 * math.sqrt(SHARE * (1 - SHARE) / len(found))
     width = float(np.median((upper - lower) / np.maximum(np.abs(best), 1e-9)))
     held = len(found) - below.sum() - above.sum()
     many = [f"{n}" for n in (len(found), below.sum(), held, above.sum())]

@@ -12,10 +12,10 @@ from gim.inference.certificate.sentences import (
     of_pairs,
     of_returns,
     part_of_the_best,
-    percent,
     sentences,
     unknown_loss,
 )
+from gim.shares import percent
 
 
 def certificate(inferred=0, unmet=0, silent=0, **other):

@@ -270,7 +270,7 @@ def test_a_study_reports_what_certificates_say(tmp_path):
     assert main([*words.split(), "--out", str(tmp_path / "mine")]) == 0
     assert main(["report", str(tmp_path / "mine")]) == 0
     html = without_scripts((tmp_path / "mine" / "report.html").read_text())
-    said = "Credible certificate: with probability 95 % the best policy that analogist has learned"
+    said = "Credible certificate: with probability 90 % the best policy that analogist has learned"
     assert said in html
     assert "(means over 2 runs)" in html
 

@@ -8,7 +8,7 @@ what was counted, without knowing the truth.
 import gim
 
 run = gim.run("psrl", "casinoland", episodes=400, seed=0)
-certificate = gim.certify(run, share=0.95)
+certificate = gim.certify(run)
 print(certificate)
 
 # %% [markdown]

@@ -30,11 +30,11 @@ from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
 from gim.model.rehearsal import Rehearsal, rehearse, sample
 from gim.run import task_of
+from gim.shares import SHARE, percent
 from gim.worlds import world_of
 
 ENTRIES = 2_000_000  # of all dynamic matrices together; beyond it only the plain facts are shown
 DIAMETER_STATES = 1000
-SHARE = 0.95  # the probability with which a certificate is to hold
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -175,9 +175,9 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
         ]
     if true.inferred:
         rows += [
-            [f"bounds on |(p-q).V| that hold (nominal {SHARE:g})", f"{true.value:.3f}"],
+            [f"bounds on |(p-q).V| that hold (nominal {percent()})", f"{true.value:.3f}"],
             ["  over the error, median", f"{true.tightness:.3g}"],
-            [f"bounds on ||p-q||_1 that hold (nominal {SHARE:g})", f"{true.l1:.3f}"],
+            [f"bounds on ||p-q||_1 that hold (nominal {percent()})", f"{true.l1:.3f}"],
         ]
     said = "\n".join(f"{each[0].upper()}{each[1:]}." for each in found.sentences)
     return f"{said}\n\n{table(rows, align='<>')}"

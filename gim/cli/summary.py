@@ -17,7 +17,6 @@ from gim.runs import Run
 from gim.terminal import count, sparkline
 
 FEW = 30  # states of which a policy is shown
-SHARE = 0.95  # the probability with which a certificate is to hold
 RULES = 12  # that are shown
 
 
@@ -126,7 +125,7 @@ def _figures(run: Run, best: Policy | None) -> list[list[Any]]:
     if run.explored_at is not None:
         rows.append(["explored", f"by episode {run.explored_at:,}"])
     if run.returns.size and certifiable(run):
-        first, *rest = certify(run, SHARE).sentences
+        first, *rest = certify(run).sentences
         rows += [["certificate", first], *(["", each] for each in rest)]
     rows.append(["plans", f"{run.plans:,} for the policy, {run.walk_plans:,} to explore"])
     rows.append(["steps", f"{run.steps:,} at {count(measures.rate)}/s"])

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.experiments.measures import CERTIFIED, OF_PAIRS, OF_RETURNS
+from gim.experiments.measures import CERTIFIED
 from gim.inference.analogy import Analogy
 from gim.inference.certificate import Kind, certifiable, certify
 from gim.runs import Run
@@ -35,7 +35,7 @@ def columns(run: Run) -> dict[str, float]:
 def bounds_of(run: Run, kind: Kind) -> dict[str, float]:
     """What a kind of certificate says of a run, beside the truth."""
     assert run.mdp is not None
-    said = certify(run, OF_RETURNS, kind, of_pairs=OF_PAIRS)
+    said = certify(run, kind=kind)
     true, best = said.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
     room = 1e-9 * (1.0 + abs(true.returns))
     return {

@@ -15,12 +15,12 @@
 | `seconds_...` | processor time of interacting, completing, planning, other thinking; in all |
 | `inferred`, `unmet` | pairs met no more often than their prediction is worth; those never met |
 | `unbounded`, `unbounded_unmet` | share of them for which a credible certificate gives no bound |
-| `coverage`, `coverage_unmet` | share of the bounds on abs((p - p~).V) that hold, nominal .9 |
+| `coverage`, `coverage_unmet` | share of the bounds on abs((p - p~).V) that hold |
 | `coverage_l1`, `coverage_unmet_l1` | the same for the bounds on the L1 distance |
 | `tightness` | median of the bounds on abs((p - p~).V) over the errors |
-| `loss_bound`, `loss` | the most that the best policy loses, nominal .95; what it loses; shares |
+| `loss_bound`, `loss` | the most that the best policy loses; what it does; shares of the optimum |
 | `loss_kept`, `return_kept` | whether it loses no more; whether it earns what was stated |
-| `guaranteed_...` | the same of a guaranteed certificate |
+| `guaranteed_...` | the same of a guaranteed certificate; all nominally `gim.shares.SHARE` |
 | `peak_memory_mb` | largest resident memory of the process during the trial |
 
 A run whose exploration never ends has `explored` false and `total_eps` NaN: it is counted as not
@@ -78,7 +78,6 @@ BOUNDS = (
     "return_kept",
 )
 CERTIFIED = ("inferred", "unmet", "loss", *BOUNDS, *(f"guaranteed_{name}" for name in BOUNDS))
-OF_PAIRS, OF_RETURNS = 0.9, 0.95  # nominal shares of certificates
 TIMES = (
     "seconds_interacting",
     "seconds_completing",

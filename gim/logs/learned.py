@@ -25,8 +25,8 @@ from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
 from gim.policy import Policy
+from gim.shares import TAILS
 
-SHARE = 0.9  # of the draws that lie between lower and upper
 DRAWS = 200
 MOST_WANTED = 20
 
@@ -34,11 +34,11 @@ MOST_WANTED = 20
 class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
-    `estimate` is that of the model. Nine of ten worlds drawn from what is believed lie between
-    `lower` and `upper`. So does what two models say of the policy that are each made from half of
-    the log, and the estimate less what a policy learned from one half loses when the other half
-    judges it: what is inferred may be wrong in many pairs at once, and a policy is chosen because
-    that flatters it, but halves of a log are not wrong in the same way.
+    `estimate` is that of the model. Of worlds drawn from what is believed `gim.shares.SHARE`, nine
+    of ten, lie between `lower` and `upper`. So does what two models say of the policy that are each
+    made from half of the log, and the estimate less what a policy learned from one half loses when
+    the other half judges it: what is inferred may be wrong in many pairs at once, and a policy is
+    chosen because that flatters it, but halves of a log are not wrong in the same way.
     """
 
     estimate: float
@@ -281,7 +281,7 @@ class Learned:
 
 def _spanned(drawn: Floats, apart: Sequence[float]) -> Value:
     """The first is the model's, the others those of worlds drawn; and those of halves."""
-    ends = np.quantile(drawn[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2)).tolist()
+    ends = np.quantile(drawn[1:], TAILS).tolist()
     every = [float(drawn[0]), *ends, *apart]
     return Value(every[0], min(every), max(every))
 

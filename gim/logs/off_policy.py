@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from gim.logs.log import Log
 from gim.logs.safe.base import Case, Floats
+from gim.shares import TAILS
 
 DRAWS = 400  # times that episodes are drawn again
-SHARE = 0.9
 MOST = 1 << 23  # episodes times steps that are looked at
 MOST_EPISODES = 20_000  # that are drawn again
 FADED = 1e-4  # weight of a discounted step after which none counts
@@ -80,7 +80,7 @@ def _drawn(steps: Steps, gamma: float, seed: int, model: bool) -> Estimate:
     ]
     if not model and not size.all():
         return Estimate(np.nan, np.nan, np.nan, 0.0)
-    low, high = np.quantile(total[1:], ((1 - SHARE) / 2, (1 + SHARE) / 2))
+    low, high = np.quantile(total[1:], TAILS)
     first = float(total[0])
     return Estimate(first, min(float(low), first), max(float(high), first), float(size.min()))
 

@@ -16,6 +16,7 @@ from gim.inference.base import Frame
 from gim.inference.certificate import certifiable
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
+from gim.shares import DEVIATIONS, percent
 
 ROWS = 50  # states of a table
 CELLS = 80  # states or actions of a picture
@@ -84,7 +85,7 @@ def _worth(learned: Learned) -> Iterable[str]:
     case, log = learned.behind.case, learned.log
     if case.horizon is not None:
         mean, error = log.returns.mean(), log.returns.std() / np.sqrt(log.returns.size)
-        ends = (mean - 1.645 * error, mean + 1.645 * error)
+        ends = (mean - DEVIATIONS * error, mean + DEVIATIONS * error)
         rows.append(("what episodes of the log returned", *map(_number, (mean, *ends))))
     for way, found in learned.evaluated().items():
         rows.append((f"the new policy by {way}", *_interval(Value(*found[:3]))))
@@ -93,7 +94,8 @@ def _worth(learned: Learned) -> Iterable[str]:
     yield f"<p>{escape(_sentence(learned.agreement))}</p>"
     over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
     weight = "" if case.discount is None else f", each step weighing {case.discount:g} of the last"
-    text = f"Returns {over}{weight}; intervals of 90 %. Chosen by {type(learned.safe).__name__}."
+    chosen = f"Chosen by {type(learned.safe).__name__}."
+    text = f"Returns {over}{weight}; intervals of {percent()}. {chosen}"
     if case.horizon is not None and log.lengths.mean() < case.horizon:
         text += (
             f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "

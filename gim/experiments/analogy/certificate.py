@@ -11,9 +11,9 @@ from gim.experiments.analogy.settings import ANALOGIST, SMALL, AnalogyStudy, Pla
 from gim.experiments.artefact import Artefact, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, pick
 from gim.experiments.experiment import cells_of
-from gim.experiments.measures import OF_PAIRS, OF_RETURNS
 from gim.experiments.scale import Scale
 from gim.experiments.tables import NOTHING
+from gim.shares import SHARE, percent
 
 PARTS = ("ranks", "unrelated", "classics")  # whose runs are looked at
 SHORT = longer_only(SMALL) | {"paper": 1_000, "full": 10_000}  # much is still inferred at the end
@@ -51,10 +51,10 @@ class CertificateCoverage(AnalogyStudy, name="certificate"):
         return self.artefact(
             tables=[*tables, *(loss_table(results, found, kind) for kind in KINDS)],
             notes=[
-                f"Each inferred pair has a bound with a nominal coverage of {100 * OF_PAIRS:g} %, "
+                f"Each inferred pair has a bound with a nominal coverage of {percent()}, "
                 "or none, for want of judges of its kind. Bounds hold on a task if their mean "
                 "coverage over the runs is at least nominal, less two standard errors.",
-                f"Bounds on returns and losses are to hold in {100 * OF_RETURNS:g} % of the runs.",
+                f"Bounds on returns and losses are to hold in {percent()} of the runs.",
                 "Taken at the end of each run, against the exact dynamics.",
             ],
         )
@@ -73,11 +73,11 @@ def coverage_table(results: ResultsByCell, cells: list[Cell], kind: str, error: 
                 mean(measured(results, cell, "inferred"), ",.0f"),
                 mean(measured(results, cell, f"{prefix}unbounded"), ".3f"),
                 with_error(share),
-                coverage_verdict(share, OF_PAIRS),
+                coverage_verdict(share, SHARE),
                 mean(measured(results, cell, "unmet"), ",.0f"),
                 mean(measured(results, cell, f"{prefix}unbounded_unmet"), ".3f"),
                 with_error(unmet),
-                coverage_verdict(unmet, OF_PAIRS),
+                coverage_verdict(unmet, SHARE),
             ]
         )
         if error == next(iter(ERRORS)):
@@ -105,9 +105,9 @@ def loss_table(results: ResultsByCell, cells: list[Cell], kind: str) -> Table:
                 mean(bound, ".3f"),
                 mean(loss, "z.3f"),
                 with_error(kept),
-                coverage_verdict(kept, OF_RETURNS),
+                coverage_verdict(kept, SHARE),
                 with_error(earned),
-                coverage_verdict(earned, OF_RETURNS),
+                coverage_verdict(earned, SHARE),
             ]
         )
     heads = ["task", "bound", "loss", "loss kept", "verdict"]

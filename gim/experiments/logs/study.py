@@ -17,6 +17,7 @@ from gim.experiments.scale import Scale
 from gim.experiments.statistics import compare
 from gim.experiments.trial import Trial
 from gim.logs.learning import DEFAULT
+from gim.shares import SHARE, percent
 
 Floats = NDArray[np.float64]
 FIRST = 7000  # of the seeds
@@ -29,7 +30,6 @@ WORST = 0.01  # share of the runs whose mean is the CVaR
 HARM, HARM_WORST = -0.005, -0.02  # of means and CVaRs: no interval may lie wholly below
 RESAMPLED = 1000  # times, for the interval of a difference of CVaRs
 BOUNDED = 4  # one in so many logs is asked for bounds, which take twice as long as learning
-NOMINAL = 0.9  # coverage of the bounds
 COUNTS, INFERRED = "by counts alone", "with inference"  # the settings
 OURS = f"{DEFAULT} {INFERRED}"
 
@@ -174,12 +174,12 @@ def bounds_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
             continue
         held = ((lower <= value) & (value <= upper))[asked]
         error = math.sqrt(max(held.mean() * (1 - held.mean()), 1e-12) / held.size)
-        holds = held.mean() >= NOMINAL - 2 * math.sqrt(NOMINAL * (1 - NOMINAL) / held.size)
+        holds = held.mean() >= SHARE - 2 * math.sqrt(SHARE * (1 - SHARE) / held.size)
         width = float(np.median((upper - lower)[asked] / np.maximum(np.abs(best[asked]), 1e-9)))
         row += [f"{held.mean():.3f}", f"{error:.3f}", f"{width:.2f}"]
         rows.append([*row, "holds" if holds else "fails"])
     heads = ["place", "size", "logs", "coverage", "standard error", "width over optimum", ""]
-    title = f"Bounds on the value of the default policy, nominal coverage {NOMINAL:.0%}"
+    title = f"Bounds on the value of the default policy, nominal coverage {percent()}"
     return Table(title, heads, rows)
 
 

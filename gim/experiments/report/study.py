@@ -14,12 +14,12 @@ import numpy as np
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.cells import Floats
 from gim.experiments.figures import POINTS, number
-from gim.experiments.measures import OF_RETURNS
 from gim.experiments.reproduction import Findings, versions
 from gim.experiments.results import Results
 from gim.experiments.statistics import curve_band
 from gim.experiments.tables import estimate_of, spoken
 from gim.files import replacing
+from gim.shares import percent
 
 STUDY = "study.toml"
 SCALED = "Runs on drawn instances are scaled to the mean optimum of the instances."
@@ -125,7 +125,7 @@ def _certificate(agent: str, results: Results) -> list[str]:
             f"tell; it loses {100 * max(true, 0.0):.3g} % (means over {int(some.sum())} runs)."
         ]
     return [
-        f"Credible certificate: with probability {100 * OF_RETURNS:g} % {what} loses at most "
+        f"Credible certificate: with probability {percent()} {what} loses at most "
         f"{100 * most:.3g} % of the best; it loses {100 * max(true, 0.0):.3g} % (means over "
         f"{int(some.sum())} runs)."
     ]

@@ -29,6 +29,7 @@ from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
 from gim.planning import plan
+from gim.shares import SHARE
 
 Kind = Literal["credible", "guaranteed"]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
@@ -156,7 +157,11 @@ class Certificate:
 
 
 def certify(
-    run: Certifiable, share: float = 0.9, kind: Kind = "credible", *, of_pairs: float | None = None
+    run: Certifiable,
+    share: float = SHARE,
+    kind: Kind = "credible",
+    *,
+    of_pairs: float | None = None,
 ) -> Certificate:
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gim.shares import percent
+
 if TYPE_CHECKING:
     from gim.inference.certificate.certificate import Certificate
 
@@ -99,8 +101,3 @@ def pairs(number: int, one: str, many: str) -> str:
 def figure(value: float) -> str:
     """Four digits."""
     return f"{value:,.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-
-
-def percent(share: float) -> str:
-    """Three digits."""
-    return f"{100 * share:.3g} %"
