@@ -62,7 +62,7 @@ agents = Registry("agent", "gim.agents")
 
 @dataclass(frozen=True)
 class Task:
-    """What an agent is told before its first step."""
+    """What an agent is told before its first step; where episodes begin is counted as they do."""
 
     S: int
     A: int
@@ -75,6 +75,7 @@ class Task:
     variables: Variables | None = None  # what states are made of, where it is known
     action_variables: Variables | None = None  # the same for actions
     rewards: KnownRewards | None = None  # where they are known; None: to be learned
+    starts: NDArray[np.int64] | None = None  # [S] episodes begun there so far; None: truth.start
 
 
 class Timed:

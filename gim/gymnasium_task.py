@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import gymnasium
@@ -45,10 +46,40 @@ def told_by(env: Any, horizon: int | None) -> TabularMDP | Task:
         A,
         H,
         np.ones((S, A), bool),
-        reward_range=None,
+        reward_range=reward_range_of(env),
         variables=variables,
         action_variables=action_variables,
     )
+
+
+def reward_range_of(env: Any) -> tuple[float, float] | None:
+    """What a step pays at the least and the most, if the environment says so, wrapped or not.
+
+    Its attribute `reward_range` does, two finite numbers; one around which rewards are changed by a
+    wrapper says nothing of what comes out, and (-inf, inf), as older versions of Gymnasium have it,
+    says nothing at all.
+    """
+    while isinstance(env, gymnasium.Wrapper):
+        if "reward_range" in vars(env) or hasattr(type(env), "reward_range"):
+            break
+        if isinstance(env, gymnasium.RewardWrapper):
+            return None
+        env = env.env
+    told = getattr(env, "reward_range", None)
+    return None if told is None else _range(told)
+
+
+def _range(told: Any) -> tuple[float, float] | None:
+    try:
+        low, high = (float(each) for each in told)
+    except (TypeError, ValueError):
+        text = f"reward_range = {brief(told)} of the environment: give the least and the largest"
+        raise ValueError(f"{text} reward of a step, such as (-1, 0)") from None
+    if math.isnan(low) or math.isnan(high) or low > high:
+        raise ValueError(
+            f"reward_range = ({low:g}, {high:g}) of the environment: the first is not the lesser"
+        )
+    return (low, high) if math.isfinite(low) and math.isfinite(high) else None
 
 
 def _table_of(env: Any, horizon: int | None) -> TabularMDP | None:

@@ -40,6 +40,21 @@ def new_clock() -> Clock:
     return Clock(episode, h, s, steps, np.zeros(1))
 
 
+class Trail(NamedTuple):
+    """What was done in the latest episodes: who asks whether a policy was played finds it here."""
+
+    pairs: NDArray[np.int64]  # [W, H] s*A + a of each step of episode e in row e % W; -1: over
+
+
+TRAIL = 100  # episodes that are kept
+STEPS_KEPT = 1 << 20  # of all of them
+
+
+def new_trail(episodes: int, H: int) -> Trail:
+    """A trail for so many episodes of H steps, of which none was played."""
+    return Trail(np.full((max(1, min(TRAIL, episodes, STEPS_KEPT // H)), H), -1, np.int64))
+
+
 class Order(NamedTuple):
     """What the compiled loop is told to play, and what it could not."""
 
@@ -95,15 +110,17 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
 
     Args:
         frames: a `Frame` each of the world (`gim.sampling.AliasTables`), the agent's memory, the
-            run's clock and its returns [episodes].
+            run's clock, its returns [episodes] and its `Trail`.
         world_rng, agent_rng: their streams.
         order: `Order`.
     """
     while order.steps[0] >= 0:
         world, memory = opened(frames[0]), opened(frames[1])
         clock, returns = opened(frames[2]), opened(frames[3])
+        pairs = opened(frames[4]).pairs
         episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
+        row = episode % len(pairs)
         last = steps + order.steps[0]
         wake = 0
         while wake == 0 and steps < last and episode < returns.size:
@@ -115,6 +132,7 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 order.refused[0] = a
                 wake = NO_ACTION
                 break
+            pairs[row, h] = s * world.A + a
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
@@ -125,8 +143,11 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 h += 1
                 s = t
             else:
+                if h + 1 < world.H:
+                    pairs[row, h + 1] = -1
                 returns[episode] = total
                 episode += 1
+                row = episode % len(pairs)
                 h = 0
         clock.episode[0], clock.h[0], clock.s[0], clock.steps[0] = episode, h, s, steps
         clock.total[0] = total
@@ -152,6 +173,7 @@ class Driver:
     _on: tuple[Any, ...] = (None, None, None)  # what is being played on
     _playing: Iterator[int] = iter(())
     _frames: tuple[Frame, ...]  # what it reads, kept as long as it plays
+    trail: Trail  # what was done of late
 
     def __init__(
         self, template: Callable[..., Any], agent: Agent, kind: str = "", **functions: Any
@@ -204,12 +226,15 @@ class Driver:
 class Compiled(Driver):
     """The loop on a `TabularMDP`: world, act and learn in one compiled function."""
 
-    def __init__(self, agent: Agent, mdp: TabularMDP, random: Streams) -> None:
+    def __init__(
+        self, agent: Agent, mdp: TabularMDP, random: Streams, episodes: int = TRAIL
+    ) -> None:
         if mdp.noise is None:
             super().__init__(interact, agent)
         else:
             super().__init__(interact, agent, ".noisy", step=noisy_step)
         self.world, self.random = mdp.world, random
+        self.trail = new_trail(episodes, mdp.horizon)
         self._order = Order(np.zeros(1, np.int64), np.zeros(1, np.int64))
 
     def advance(self, memory: Any, clock: Clock, returns: NDArray[Any], budget: int) -> int:
@@ -229,7 +254,8 @@ class Compiled(Driver):
         return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        self._frames = (Frame(self.world), Frame(memory), Frame(clock), Frame(returns))
+        given = (self.world, memory, clock, returns, self.trail)
+        self._frames = tuple(Frame(each) for each in given)
         return self.play(self._frames, self.random.world, self.random.agent, self._order)
 
     def _stop(self) -> None:

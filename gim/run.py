@@ -195,7 +195,12 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     if "clock" in arrays:
         raise ValueError("the run was saved by gim 0.1.0, whose memories were others: run it again")
     check_meta(meta)
-    strange = arrays.keys() - {"returns", *(f"clock.{name}" for name in Clock._fields)}
+    strange = arrays.keys() - {
+        "returns",
+        "trail",
+        "starts",
+        *(f"clock.{name}" for name in Clock._fields),
+    }
     parts = ("memory.", "rewards.", "world.", *(f"prior{k}." for k in range(len(meta["priors"]))))
     if strange := {name for name in strange if not name.startswith(parts)}:
         raise ValueError(f"the run holds {min(strange)!r}, which no run has")

@@ -80,6 +80,23 @@ def check_clock(
         raise ValueError(f"the clock counts {steps} steps in {episode} episodes of {task.H}")
 
 
+def check_kept(
+    kept: Mapping[str, NDArray[Any] | None], arrays: Mapping[str, NDArray[Any]], pairs: int
+) -> None:
+    """Refuse a trail, or counts of where episodes began, that no run of such a task has."""
+    for name, array in kept.items():
+        if array is None or name not in arrays:
+            if name in arrays:
+                raise ValueError(f"the run holds {name}, but its world has a table")
+            continue
+        given, (least, most) = arrays[name], {"trail": (-1, pairs - 1), "starts": (0, COUNT)}[name]
+        if given.shape != array.shape or given.dtype != array.dtype:
+            form = f"{array.shape} of {array.dtype}"
+            raise ValueError(f"{name} has shape {given.shape} of {given.dtype}, not {form}")
+        if given.size and not least <= given.min() <= given.max() <= most:
+            raise ValueError(f"{name} holds a number that is not from {least} to {most}")
+
+
 def _fits(place: str, value: Any, form: Any) -> None:
     """Raise unless a value has a form.
 

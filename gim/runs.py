@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,13 +16,13 @@ from gim.agent import GROW, THINK, Agent, Mind, Task
 from gim.deploy import Built, best_policy, named, names_of
 from gim.gymnasium_table import spec_of
 from gim.interrupts import interrupts
-from gim.loop import Clock, Compiled, new_clock, streams
+from gim.loop import Clock, Compiled, Trail, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, part, rebuild, trusted
 from gim.model.learned import LearnedModel
 from gim.policy import Policy
 from gim.reports import Callback, Report
-from gim.run_files import check_clock
+from gim.run_files import check_clock, check_kept
 from gim.stepwise import Stepwise
 
 if TYPE_CHECKING:  # what a run plays does not depend on how it is told
@@ -58,6 +59,8 @@ class Run:
         episodes: int,
         seed: int,
     ) -> None:
+        if mdp is None:  # where episodes begin is what is seen of it
+            task = replace(task, starts=np.zeros(task.S, np.int64))
         self.agent, self.world, self.mdp, self.task = agent, world, mdp, task
         self.named_by: Built = world  # whose names a policy goes by
         self.episodes, self.seed = episodes, seed
@@ -68,9 +71,17 @@ class Run:
         self._returns = np.zeros(episodes)
         self._thought = False
         self._driver: Compiled | Stepwise = (
-            Compiled(agent, world, self.random)
+            Compiled(agent, world, self.random, episodes)
             if isinstance(world, TabularMDP)
-            else Stepwise(agent, world, task.H, self.random, agent.belief(self.memory) is not None)
+            else Stepwise(
+                agent,
+                world,
+                task.H,
+                self.random,
+                agent.belief(self.memory) is not None,
+                episodes,
+                task.starts,
+            )
         )
         self.to_compile = self._driver.to_compile  # whether the first step waits for the compiler
 
@@ -144,6 +155,11 @@ class Run:
     def model(self) -> LearnedModel | None:
         """The model that the agent has learned, where it learns one."""
         return self.agent.model(self.memory, self.task)
+
+    @property
+    def trail(self) -> Trail:
+        """What was done in the latest episodes."""
+        return self._driver.trail
 
     @property
     def explored_at(self) -> int | None:
@@ -262,7 +278,9 @@ class Run:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
         arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
-        arrays["returns"] = self.returns
+        arrays |= {"returns": self.returns, "trail": self._driver.trail.pairs}
+        if self.task.starts is not None:
+            arrays["starts"] = self.task.starts
         meta: dict[str, Any] = {
             "agent": str(self.agent),
             "seed": self.seed,
@@ -295,11 +313,16 @@ class Run:
         clock = rebuild(self.clock, arrays, "clock.")
         ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
         check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
+        kept = {"trail": self._driver.trail.pairs, "starts": self.task.starts}
+        check_kept(kept, arrays, self.task.S * self.task.A)
         self.memory = rebuild(self.memory, part(arrays, "memory."))
         if not trusted(self.memory):
             self._driver.check_indices()
         self._returns[: arrays["returns"].size] = arrays["returns"]
         self.clock = clock
+        for name, array in kept.items():
+            if array is not None and name in arrays:  # runs of gim 0.2 have neither
+                array[...] = arrays[name]
         for name in RECORD:
             setattr(self.mind, name, meta["mind"][name])
         self.mind.seconds.update(meta["mind"]["seconds"])

@@ -15,7 +15,18 @@ from numpy.typing import NDArray
 from gim.agent import Agent
 from gim.frames import Frame, opened
 from gim.limits import REWARD
-from gim.loop import NO_ACTION, Clock, Driver, Streams, act, learn, no_action, wish
+from gim.loop import (
+    NO_ACTION,
+    TRAIL,
+    Clock,
+    Driver,
+    Streams,
+    act,
+    learn,
+    new_trail,
+    no_action,
+    wish,
+)
 from gim.params import brief
 from gim.sampling import CUT, GO_ON, TERMINATED
 from gim.spaces import numbering_of
@@ -49,7 +60,7 @@ def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
     or chosen is left in `news`. A negative state ends it.
 
     Args:
-        frames: a `Frame` each of the agent's memory, the run's clock and its returns.
+        frames: a `Frame` each of the agent's memory, the run's clock, its returns and its `Trail`.
         news: `News`.
         A: the number of actions.
         agent_rng: the agent's stream.
@@ -65,12 +76,17 @@ def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
             break
         # Read anew, so that they need not be kept over a pause:
         memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
+        pairs, row = opened(frames[3]).pairs, clock.episode[0]
+        row %= len(pairs)
+        pairs[row, h] = s * A + a
         clock.total[0] += r
         wake = learn(memory, s, h, a, r, t, end, agent_rng)
         clock.steps[0] += 1
         if end == GO_ON:
             clock.h[0], clock.s[0] = h + 1, t
         else:
+            if h + 1 < pairs.shape[1]:
+                pairs[row, h + 1] = -1
             returns[clock.episode[0]] = clock.total[0]
             clock.episode[0] += 1
             clock.h[0] = 0
@@ -85,11 +101,19 @@ class Stepwise(Driver):
     """The loop on any Gymnasium environment with finite spaces, one step at a time."""
 
     def __init__(
-        self, agent: Agent, env: Any, horizon: int, random: Streams, counts: bool = False
+        self,
+        agent: Agent,
+        env: Any,
+        horizon: int,
+        random: Streams,
+        counts: bool = False,
+        episodes: int = TRAIL,
+        starts: NDArray[Any] | None = None,
     ) -> None:
         self._news = no_news()
         super().__init__(converse, agent)
         self.env, self.H, self.random = env, horizon, random
+        self.trail, self.starts = new_trail(episodes, horizon), starts
         self.states = numbering_of("observation_space", env.observation_space)
         self.actions = numbering_of("action_space", env.action_space)
         self.seed: int | None = random.world_seed  # for the first reset only
@@ -124,6 +148,8 @@ class Stepwise(Driver):
         if s < 0:
             raise self._strange(clock, observation, 0.0)
         clock.s[0], clock.total[0] = s, 0.0
+        if self.starts is not None:
+            self.starts[s] += 1
 
     def _play(self, playing: Iterator[int], clock: Clock) -> int:
         """Play until the agent wakes or the episode is over: the loop that every step pays for."""
@@ -166,7 +192,7 @@ class Stepwise(Driver):
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
         self._news.t[0] = 0
-        self._frames = (Frame(memory), Frame(clock), Frame(returns))
+        self._frames = tuple(Frame(each) for each in (memory, clock, returns, self.trail))
         return self.play(self._frames, self._news, self.actions.n, self.random.agent)
 
     def _stop(self) -> None:

@@ -151,18 +151,16 @@ def learned(
 ) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
-    `task` is what the agent was told (`gim.agent.Task`); start and labels are the world's own.
+    `task` is what the agent was told (`gim.agent.Task`); labels are the world's own.
     `supported` are the pairs [S, A] of which something was seen or inferred, where that is known.
     """
     truth = task.truth
     if not np.allclose(np.asarray(P.sum(axis=-1)).ravel()[known.available.ravel()], 1):
         P = project_simplex(P) if isinstance(P, np.ndarray) else project_rows(P)
-    visited = counts.n.any(axis=1) & ~known.terminal
-    open_ = visited if visited.any() else ~known.terminal
     return LearnedModel(
         P,
         np.where(known.available & ~known.terminal[:, None], r, 0.0),
-        start=truth.start if truth is not None else open_ / open_.sum(),
+        start=start_of(task, counts, known.terminal),
         horizon=task.H,
         terminal=known.terminal,
         available=known.available,
@@ -175,3 +173,18 @@ def learned(
         known=known.mask,
         supported=supported,
     )
+
+
+def start_of(task: Any, counts: Counts, terminal: Bools) -> Floats:
+    """Where episodes begin, [S]: as the world's table has it, else as they began so far.
+
+    Before any has begun, anywhere that was met or may be. A model cannot begin where episodes end,
+    as some environments do: those beginnings are left out.
+    """
+    if task.truth is not None:
+        return np.asarray(task.truth.start)
+    if task.starts is not None and (begun := np.where(terminal, 0, task.starts)).any():
+        return np.asarray(begun / begun.sum())
+    visited = counts.n.any(axis=1) & ~terminal
+    open_ = visited if visited.any() else ~terminal
+    return np.asarray(open_ / open_.sum())
