@@ -20,6 +20,7 @@ from gim.loop import Clock, Compiled, Trail, new_clock, streams
 from gim.mdp import TabularMDP
 from gim.memory import flatten, part, rebuild, trusted
 from gim.model.learned import LearnedModel
+from gim.once import Once
 from gim.policy import Policy
 from gim.reports import Callback, Report
 from gim.run_files import check_clock, check_kept
@@ -70,6 +71,7 @@ class Run:
         self.memory = agent.start(task, self.random.agent)
         self._returns = np.zeros(episodes)
         self._thought = False
+        self._once = Once()
         self._driver: Compiled | Stepwise = (
             Compiled(agent, world, self.random, episodes)
             if isinstance(world, TabularMDP)
@@ -202,7 +204,14 @@ class Run:
     # -- going on
 
     def go(self, callback: Callback | None = None) -> Run:
-        """Play until all episodes are over, the callback returns True, or Ctrl-C."""
+        """Play until all episodes are over, the callback returns True, or Ctrl-C.
+
+        While it plays it cannot be called again, from another thread, the callback or the world.
+        """
+        with self._once.entered("go()"):
+            return self._go(callback)
+
+    def _go(self, callback: Callback | None) -> Run:
         began = reported = time.perf_counter()
         with self.mind.timed("compiling"):
             self._driver.advance(self.memory, self.clock, self._returns, budget=0)
@@ -221,16 +230,19 @@ class Run:
                     raise Interrupted(self)
                 if callback and (now - reported > REPORT or self.finished):
                     reported = now
-                    if callback(self._report(now - began)):
+                    with self._once.paused():
+                        enough = callback(self._report(now - began))
+                    if enough:
                         break
                     since = time.thread_time()
         return self
 
     def pause_at(self, steps: int) -> Run:
         """Play up to this number of steps in all, and pause there (or where a pause is next)."""
-        since = self._begin()
-        while not self.finished and self.steps < steps:
-            _, since = self._advance(steps - self.steps, since)
+        with self._once.entered("pause_at()"):
+            since = self._begin()
+            while not self.finished and self.steps < steps:
+                _, since = self._advance(steps - self.steps, since)
         return self
 
     def _begin(self) -> float:
@@ -270,11 +282,19 @@ class Run:
     # -- ways out and in
 
     def save(self, path: str | Path) -> None:
-        """Save the run, finished or paused, to one file; `gim.load` reads it again."""
-        files.save(path, "run", *self.pack())
+        """Save the run, finished or paused, to one file; `gim.load` reads it again.
+
+        A callback may save it as well, while it is played.
+        """
+        with self._once.whole("save()"):
+            files.save(path, "run", *self._packed())
 
     def pack(self) -> files.Packed:
         """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
+        with self._once.whole("pack()"):
+            return self._packed()
+
+    def _packed(self) -> files.Packed:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
         arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
