@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,6 +14,7 @@ from gim.inference.base import Inference, inferences
 from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
 from gim.inference.evidence import Evidence
 from gim.inference.prior import Prior, no_prior
+from gim.logs.bans import some_of
 from gim.logs.experience import within_experience
 from gim.logs.given import by_labels
 from gim.logs.log import Log
@@ -47,17 +49,18 @@ class Inferred(NamedTuple):
 
 
 def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
-    """The belief that a log leads to, with the inference run once."""
+    """The belief that a log leads to, with the inference run once, and the task as it is allowed.
+
+    Inference knows banned pairs as far as they were seen, the task does not.
+    """
     infer, notes = inferences.make(infer), []
     if not isinstance(infer, (Inference, type(None))):
         raise ValueError(f'infer = {brief(infer)}: give a name such as "analogy", or None')
     if infer is not None and log.S * np.count_nonzero(log.counts.n) > MOST_INFERRED:
         infer, notes = None, [f"nothing is inferred: {log.S:,} states are too many for that"]
-    available = np.ones((log.S, log.A), bool) if log.available is None else log.available
-    available = available | log.terminal[:, None] | (log.counts.n > 0)
-    available = available | ~available.any(axis=1, keepdims=True)
     made_of: dict[str, Any] = {"variables": log.variables, "action_variables": log.action_variables}
-    task = Task(log.S, log.A, horizon, available, seen_range(log.counts), **made_of)
+    met = log.allowed | log.terminal[:, None] | (log.counts.n > 0)
+    task = Task(log.S, log.A, horizon, met, seen_range(log.counts), **made_of)
     belief = Belief(
         log.counts,
         log.terminal,
@@ -70,7 +73,8 @@ def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, lis
     prior = within_experience(belief.prior, log)
     if belief.prior.speaks and not prior.speaks:
         notes.append(UNCONVINCED)
-    return belief._replace(prior=prior), task, [*notes, *mind.notes]
+    allowed = log.allowed | log.terminal[:, None]
+    return belief._replace(prior=prior), replace(task, available=allowed), [*notes, *mind.notes]
 
 
 def inferred(
@@ -93,6 +97,12 @@ def inferred(
     supported = ((log.counts.n > 0) | likely) & task.available
     n = np.where(supported, n, 0.0)
     lost = ~supported.any(axis=1, keepdims=True)
+    untried = np.flatnonzero(lost.ravel() & log.left & ~log.terminal)
+    if untried.size:
+        notes.append(
+            f"in {some_of(log.states, untried)} nothing that is allowed was tried or is inferred: "
+            "what the baseline would do is played there, and taken to pay the least that was paid"
+        )
     if isinstance(rewards, str):
         if rewards != "learn":
             raise ValueError(f'rewards = {rewards!r}: give "learn", a table or a function')
@@ -105,7 +115,7 @@ def inferred(
     r = np.where(log.terminal[:, None], 0.0, r)
     met = r[supported] if supported.any() else r
     width = (float(met.min()), float(met.max()))
-    playable = task.available & (supported | lost)
+    playable = log.allowed & (supported | lost)
     case = Case(P, r, n, spread, playable, log.terminal, baseline, width, horizon, discount)
     model = believed_model(belief, task).with_(
         rewards=np.where(task.available, r, 0.0),

@@ -9,15 +9,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.logs.bans import check_allowed
 from gim.logs.log import Log
 from gim.planning.checks import checked_policy
 
 
 def given_policy(given: Any, log: Log, horizon: int | None) -> NDArray[Any]:
-    """A policy as an array: actions [S] or [H, S], probabilities [S, A] or [H, S, A]."""
+    """A policy as an array: actions [S] or [H, S], probabilities [S, A] or [H, S, A].
+
+    One that plays what is banned is an error: a number for another policy would answer nobody.
+    """
     everything = np.ones((log.S, log.A), bool)
     world: Any = SimpleNamespace(S=log.S, A=log.A, available=everything)
     pi: NDArray[Any] = checked_policy(world, by_labels(given, log), horizon)
+    check_allowed(pi, log, "the policy")
     return pi
 
 

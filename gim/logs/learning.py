@@ -8,6 +8,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from gim.arguments import whole
+from gim.logs.bans import check_allowed, restricted, restriction
 from gim.logs.case import Inferred, baseline_of, inferred
 from gim.logs.learned import Learned
 from gim.logs.log import Log
@@ -43,7 +44,8 @@ def learn(
         safe: how careful the policy is: "plain", "vi_lcb", "r_min", "ramdp", "duipi", "spibb",
             "lower_spibb", "robust", "bernstein", a spec string such as "spibb:n=5"; None: the last.
         baseline: the policy to improve on, [S] or [S, A], a `Policy`, or a function or a mapping of
-            the log's states to its actions; None: the log's behaviour.
+            the log's states to its actions; None: the log's behaviour. What `available=` of the
+            log bans is taken out of it, which `.behind.notes` then say.
         discount: the weight of each step against the one before; without a horizon there is no end.
         horizon: H; with neither, that of the longest episode.
         rewards: "learn", or known ones: a table [S, A] or [S, A, S], or a function of the labels
@@ -71,6 +73,8 @@ def learn(
             "horizon=, or discount="
         )
     acted = baseline_of(baseline, log)
+    barred = restriction(acted, log.allowed, log.left | (baseline is not None), log)
+    acted = restricted(acted, log.allowed)
     once = float((log.counts.n.sum(axis=1) <= 1).mean())
     if log.S > IDENTIFIERS and once > NEARLY:
         warnings.warn(
@@ -91,9 +95,11 @@ def learn(
         return inferred(part, infer, acted, horizon, discount, rewards)
 
     found = on(log)
-    states, actions = log.names()
-    known = found.supported.any(axis=1) | log.terminal
-    policy = Policy(method(found.case), states, actions, seen=known)
+    found = found._replace(notes=[*found.notes, *barred])
+    chosen, (states, actions) = method(found.case), log.names()
+    check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
+    known = found.supported.any(axis=1) | log.left | log.terminal
+    policy = Policy(chosen, states, actions, seen=known)
     return Learned(log, policy, found.model, method, found, lambda part: on(part).case)
 
 

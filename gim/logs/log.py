@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.logs.bans import restricted
 from gim.model.counts import Counts
 from gim.model.tally import tally
 from gim.names import Names
@@ -49,7 +50,7 @@ class Log:
         states, actions: the labels, [S] and [A]; tuples where several columns make one.
         variables, action_variables: what they are made of, where that is known.
         rows: the transitions one by one.
-        available: [S, A] the possible pairs, if that was said; None: nobody knows.
+        available: [S, A] the pairs that may be played, if that was said; None: nobody knows.
         bins: the edges of columns that were binned; an edge belongs to the bin above it.
         skipped: rows left out because something was wrong with them.
         problems: how many of them for which reason.
@@ -104,20 +105,29 @@ class Log:
         return int((~self.terminal[self.rows.t[self.rows.done]]).sum())
 
     @cached_property
+    def allowed(self) -> Bools:
+        """[S, A] the pairs that may be played: `available`, or all where nobody said."""
+        return np.ones((self.S, self.A), bool) if self.available is None else self.available
+
+    @cached_property
+    def banned(self) -> int:
+        """Rows that play what `available=` does not allow; they count as observations."""
+        return int((~self.allowed[self.rows.s, self.rows.a]).sum())
+
+    @cached_property
     def behaviour(self) -> Floats:
         """[S, A] the policy that made the log: how often each action was chosen in each state.
 
         With propensities, their mean over the visits of each pair. In a state never left: any
-        possible action alike.
+        allowed action alike. What was done is there, banned or not; `policy()` and the baseline of
+        `gim.learn` go without what is banned.
         """
         weight = self.counts.n.astype(np.float64)
         if self.rows.propensity is not None:
             pair = self.rows.s.astype(np.int64) * self.A + self.rows.a
             total = np.bincount(pair, self.rows.propensity, self.S * self.A)
             weight = total.reshape(self.S, self.A) / np.maximum(weight, 1.0)
-        may = np.ones(weight.shape, bool) if self.available is None else self.available.copy()
-        may[~may.any(axis=1)] = True
-        weight = np.where(self.left[:, None], weight, may)
+        weight = np.where(self.left[:, None], weight, self.allowed)
         return weight / weight.sum(axis=1, keepdims=True)
 
     @cached_property
@@ -174,9 +184,14 @@ class Log:
         )
 
     def policy(self) -> Policy:
-        """The behaviour as a policy, in the log's own labels."""
+        """The behaviour as a policy, in the log's own labels, without what is banned."""
         states, actions = self.names()
-        return Policy(self.behaviour, states, actions, seen=self.left | self.terminal)
+        return Policy(
+            restricted(self.behaviour, self.allowed),
+            states,
+            actions,
+            seen=self.left | self.terminal,
+        )
 
     def __repr__(self) -> str:
         seen, of, *_ = self.coverage
@@ -208,6 +223,14 @@ class Log:
         if self.available is None:
             lines.append(
                 "possible     in each state the actions seen there, and those inferred by analogy"
+            )
+        else:
+            goes_on = self.available[~self.terminal]
+            lines.append(f"possible     {int(goes_on.sum())} of {goes_on.size} pairs, as was said")
+        if self.banned:
+            lines.append(
+                f"banned       {_many(self.banned, 'row')} with what available= leaves out: they "
+                "count as observations, but no policy plays so"
             )
         if self.truncated:
             lines.append(

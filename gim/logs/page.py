@@ -110,11 +110,12 @@ def _inferred(learned: Learned) -> Iterable[str]:
     log, behind = learned.log, learned.behind
     inferred = int(((log.counts.n == 0) & behind.supported).sum())
     yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
-    yield from (f"<p>{escape(note.capitalize())}.</p>" for note in behind.notes)
+    yield from (f"<p>{escape(_sentence(note))}</p>" for note in behind.notes)
     if not behind.belief.prior.speaks:
         return
     made_of = (log.variables, log.action_variables)
-    frame = Frame(behind.task.available, log.terminal, (0.0, 1.0), (), *made_of)
+    met = behind.task.available | (log.counts.n > 0)
+    frame = Frame(met, log.terminal, (0.0, 1.0), (), *made_of)
     rules = analogies(log.counts, frame, rule_names(*log.names(), *made_of))
     if rules:
         yield "<ul>" + "".join(f"<li>{escape(str(rule))}</li>" for rule in rules) + "</ul>"
@@ -129,7 +130,7 @@ def _policy(learned: Learned) -> Iterable[str]:
     drawn = array.dtype.kind == "f"
     first = array[0] if array.ndim == (3 if drawn else 2) else array
     new = first.argmax(axis=1) if drawn else first
-    old = learned.behind.case.baseline.argmax(axis=1)
+    old = log.behaviour.argmax(axis=1)  # of what is banned now, too
     known = np.flatnonzero(learned.behind.supported.any(axis=1) & ~log.terminal)
     shown = known[np.argsort(-often[known], kind="stable")][:ROWS]
     differ = int((new[known] != old[known]).sum())

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from gim.arguments import several
+from gim.logs.bans import allowed_pairs
 from gim.logs.faults import Faults
-from gim.logs.labels import Keys, Made
+from gim.logs.labels import Keys
 from gim.logs.log import Log, Rows
 from gim.logs.minari import is_dataset
 from gim.logs.order import END, followed
@@ -52,8 +51,10 @@ def from_log(
         step: the column of the step within the episode, by which rows are put in order.
         done: the column that says whether the row ended its episode.
         propensity: the column of the probability with which the action was chosen.
-        available: which actions are possible, if that is known: "all"; a mapping of states to
-            their actions; a function of a state and an action; or an array, bool [S, A].
+        available: which actions may be played: "all"; a mapping of states to their actions; a
+            function of a state and an action; or an array, bool [S, A]. What it leaves out is
+            banned, also where it was done (`log.banned` rows): no policy made from the log plays
+            it, though its rows count as observations.
         bins: numeric columns to be binned: the number of bins, or their edges, by column.
         strict: whether a row that cannot be used is an error; False leaves it out and counts it.
 
@@ -112,20 +113,23 @@ def from_log(
     p = table.columns["propensity"][order.rows] if propensity is not None else None
     r = table.columns["reward"][order.rows]
     rows = Rows(order.episode, s, a, r, t, order.done, p)
-    return Log(
+    log = Log(
         counts=tally(len(states.labels), len(acts.labels), s, a, r, t),
         states=tuple(states.labels),
         actions=tuple(acts.labels),
         variables=states.variables,
         action_variables=acts.variables,
         rows=rows,
-        available=_available(available, states, acts),
         bins={part.name: part.edges for part in [*of_states, *of_actions] if part.bins is not None},
         skipped=int(faults.bad.sum()),
         problems=faults.reasons,
         censored=order.censored,
         over=over,
     )
+    if available is None:
+        return log
+    may = allowed_pairs(available, log.states, log.actions, log.terminal, over)
+    return replace(log, available=may)
 
 
 def _names(what: str, given: Any) -> list[str]:
@@ -151,24 +155,3 @@ def _nothing_left(n: int, faults: Faults, censored: int) -> str:
         return f"no row of {n} can be used: next states are missing, and no next row says them"
     reason = max(faults.reasons, key=faults.reasons.__getitem__, default="none is placed")
     return f"no row of {n} can be used; the most frequent reason: {reason}"
-
-
-def _available(given: Any, states: Made, actions: Made) -> NDArray[np.bool_] | None:
-    """Which pairs are possible, [S, A]; None: nobody says."""
-    S, A = len(states.labels), len(actions.labels)
-    if given is None:
-        return None
-    if isinstance(given, str):
-        if given != "all":
-            raise ValueError(f'available = {given!r}: give "all", a mapping, a function or [S, A]')
-        return np.ones((S, A), bool)
-    if isinstance(given, Mapping):
-        each = {s: given.get(s, ()) for s in states.labels}
-        may = [set(several(f"available[{s!r}]", its, "its actions")) for s, its in each.items()]
-        return np.array([[a in each for a in actions.labels] for each in may])
-    if callable(given):
-        return np.array([[bool(given(s, a)) for a in actions.labels] for s in states.labels])
-    table = np.asarray(given)
-    if table.shape != (S, A) or table.dtype != bool:
-        raise ValueError(f"available must be bool [{S}, {A}], in the order of the log's labels")
-    return table.copy()
