@@ -197,6 +197,9 @@ def test_what_is_kept_is_not_played_again(monkeypatch, tmp_path, capsys):
     told = capsys.readouterr()
     assert "[1/1," in told.err
     (run,) = store.stored(tmp_path / "runs.json").values()
+    about = json.loads((tmp_path / "runs.json").read_text())["about"]
+    assert about["agent"] == "random"
+    assert set(about) == {"agent", "commit", "machine"}
     direct = play("unrelated", "random", command.FIRST)
     assert run.returns == pytest.approx(direct.returns, rel=1e-6)
     monkeypatch.setattr(session, "ProcessPoolExecutor", None)

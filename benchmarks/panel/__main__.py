@@ -13,7 +13,8 @@ of the way between them. Told are: returns of all episodes from the first, paire
 `run.best_policy()` is worth after 3, 10, 30 and 100; whether `gim.certify(run, 0.9)` holds after
 10, 30 and 100, and how wide it is; and processor time. A world asks for more seeds where the mean
 paired difference is below -.01, and is lost where the mean plus two standard errors is below -.02.
-Coverage is pooled over worlds, and its error is one over worlds.
+Coverage is pooled over worlds, and its error is one over worlds. For seeds of which nothing is
+stored, as for those forty more, play the other tree first, as in the last two lines above.
 
 *Today* is `benchmarks/panel/today.json`, the default learner of commit 83a8fd7, or what `--against`
 names. Every run is kept in results/panel, by the code that played it: what is stopped goes on where

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from argparse import Namespace
 from collections.abc import Iterable
@@ -39,9 +40,16 @@ def show(given: Namespace, seeds: Iterable[int]) -> int:
         raise SystemExit(str(problem)) from None
     print(page(now, before))
     if given.store:
-        store.store(given.store, now, {"agent": given.agent, "machine": machine()})
+        about = {"agent": given.agent, "commit": commit_of(given.tree), "machine": machine()}
+        store.store(given.store, now, about)
         print(f"\n{len(now)} runs are in {given.store}")
     return int(any(is_lost(world, now, before) for world in worlds))
+
+
+def commit_of(tree: Path) -> str:
+    """The commit of a tree, and whether files were changed since; nothing where it has none."""
+    asked = ["git", "-C", str(tree), "describe", "--always", "--dirty", "--abbrev=7"]
+    return subprocess.run(asked, capture_output=True, text=True, check=False).stdout.strip()
 
 
 def played(folder: Path, worlds: list[str], seeds: list[int], given: Namespace) -> Runs:
