@@ -14,14 +14,13 @@ from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
 from gim.agent import Agent, Task
-from gim.mdp import TabularMDP
+from gim.mdp import TabularMDP, names_by
 from gim.model.learned import LearnedModel
 from gim.names import Names
 from gim.planners import Model
 from gim.planning import Plan, backward_induction, plan
 from gim.policy import Policy
 from gim.spaces import numbering_of, variables_of_space
-from gim.variables import Variables
 
 Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
 
@@ -66,16 +65,8 @@ def named(array: NDArray[Any], world: Built) -> Policy:
 def names_of(world: Built) -> tuple[Names, Names]:
     """What a world calls its states and its actions."""
     if isinstance(world, TabularMDP):
-        states = _names("state", world.S, world.state_labels, world.variables)
-        return states, _names("action", world.A, world.action_labels, world.action_variables)
+        return world.names()
     return _of_space("state", world.observation_space), _of_space("action", world.action_space)
-
-
-def _names(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:
-    """Labels where there are any, else tuples of variables, else numbers."""
-    if labels is not None or variables is None:
-        return Names(kind, n, labels)
-    return Names(kind, n, None, [variables.values(i) for i in range(n)], variables.names)
 
 
 def _of_space(kind: str, space: Any) -> Names:
@@ -83,4 +74,4 @@ def _of_space(kind: str, space: Any) -> Names:
     if isinstance(space, Discrete):
         return Names(kind, int(space.n), range(int(space.start), int(space.start + space.n)))
     numbering = numbering_of(f"{kind} space", space)
-    return _names(kind, numbering.n, None, variables_of_space(kind, numbering))
+    return names_by(kind, numbering.n, None, variables_of_space(kind, numbering))

@@ -14,8 +14,9 @@ from scipy import sparse
 from gim import files, html, planning, tables, validation
 from gim.arguments import whole
 from gim.limits import INT
-from gim.names import labels_of, plain
+from gim.names import Names, labels_of, plain
 from gim.planning.checks import checked_weight
+from gim.policy.alignment import GivenPolicy, Place, as_array, goes_by_name
 from gim.sampling import AliasTables, make_world
 from gim.sparse_tables import from_parts
 from gim.variables import Variables, variables_of
@@ -193,15 +194,44 @@ class TabularMDP:
         """The optimal plan: over the horizon, or discounted if a discount is given."""
         return planning.plan(self, discount=discount, **options)
 
-    def value(self, policy: ArrayLike, discount: float | None = None) -> Floats:
-        """Value of a policy: [H, S] over the horizon, [S] discounted."""
-        return planning.evaluate(self, policy, discount=discount)
+    def names(self) -> tuple[Names, Names]:
+        """States and actions as a `Policy` names them."""
+        return self._named
 
-    def policy_return(self, policy: ArrayLike) -> float:
-        """Expected reward of a whole episode under a policy."""
-        return float(self.start @ planning.first_values(self, policy))
+    @cached_property
+    def _named(self) -> tuple[Names, Names]:
+        return (
+            names_by("state", self.S, self.state_labels, self.variables),
+            names_by("action", self.A, self.action_labels, self.action_variables),
+        )
 
-    def average_reward(self, policy: ArrayLike) -> float:
+    def as_array(self, policy: GivenPolicy, *, everywhere: bool = True, timed: bool = True) -> Any:
+        """A policy in this MDP's numbers, as `value` and `policy_return` take it.
+
+        Args:
+            policy: a `Policy`, matched by name (see `gim.policy.alignment`), a function or a
+                mapping of states to actions, by name; or an array, by position.
+            everywhere: whether it must say what to do in states that no episode can come to.
+            timed: whether it may change from step to step, over the horizon.
+        """
+        if not goes_by_name(policy):
+            return policy
+        acts = ~self.terminal if everywhere else ~self.terminal & self.reachable()
+        spare = self.available.argmax(axis=1)
+        horizon = self.horizon if timed else None
+        return as_array(policy, Place("world", *self.names(), acts, spare, horizon))
+
+    def value(self, policy: GivenPolicy, discount: float | None = None) -> Floats:
+        """Value of a policy: [H, S] over the horizon, [S] discounted; see `as_array`."""
+        array = self.as_array(policy, timed=discount is None)
+        return planning.evaluate(self, array, discount=discount)
+
+    def policy_return(self, policy: GivenPolicy) -> float:
+        """Expected reward of a whole episode under a policy; see `as_array`."""
+        array = self.as_array(policy, everywhere=False)
+        return float(self.start @ planning.first_values(self, array))
+
+    def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""
         return self.policy_return(policy) / self.horizon
 
@@ -221,9 +251,9 @@ class TabularMDP:
         """Probabilities [S, A], equal over the available actions."""
         return self.available / self.available.sum(axis=1, keepdims=True)
 
-    def expected_visits(self, policy: ArrayLike) -> Floats:
-        """Expected visits of each pair at each step of an episode, [H, S, A]."""
-        return planning.expected_visits(self, policy)
+    def expected_visits(self, policy: GivenPolicy) -> Floats:
+        """Expected visits of each pair at each step of an episode, [H, S, A]; see `as_array`."""
+        return planning.expected_visits(self, self.as_array(policy, everywhere=False))
 
     def reachable(self) -> NDArray[np.bool_]:
         """Which states can be reached from the start, [S]."""
@@ -308,6 +338,13 @@ class TabularMDP:
         given = {key: getattr(self, key) for key in names + more}
         noise = 0.0 if self.noise is None else self.noise
         return given | {"transitions": self.transitions, "rewards": r, "noise": noise}
+
+
+def names_by(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:
+    """Labels where there are any, else tuples of variables, else numbers."""
+    if labels is not None or variables is None:
+        return Names(kind, n, labels)
+    return Names(kind, n, None, [variables.values(i) for i in range(n)], variables.names)
 
 
 def _label(labels: Sequence[Any] | None, variables: Variables | None, i: int) -> str:

@@ -158,7 +158,7 @@ def test_a_run_goes_on_from_a_log(river):
 
 def test_priors_that_do_not_fit_are_said(river, tmp_path):
     mdp, log = river
-    with pytest.raises(ValueError, match="is no state"):
+    with pytest.raises(ValueError, match="6 of the 6 states of the log are no state of the world"):
         gim.run("ucbvi", "gridworld", episodes=2, prior=log)
     with pytest.raises(ValueError, match="prior= is a dict"):
         gim.run("ucbvi", mdp, episodes=2, prior=[{}])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +11,7 @@ from numpy.typing import NDArray
 from gim.logs.bans import check_allowed
 from gim.logs.log import Log
 from gim.planning.checks import checked_policy
+from gim.policy.alignment import Place, as_array
 
 
 def given_policy(given: Any, log: Log, horizon: int | None) -> NDArray[Any]:
@@ -21,25 +21,16 @@ def given_policy(given: Any, log: Log, horizon: int | None) -> NDArray[Any]:
     """
     everything = np.ones((log.S, log.A), bool)
     world: Any = SimpleNamespace(S=log.S, A=log.A, available=everything)
-    pi: NDArray[Any] = checked_policy(world, by_labels(given, log), horizon)
+    pi: NDArray[Any] = checked_policy(world, by_labels(given, log, horizon), horizon)
     check_allowed(pi, log, "the policy")
     return pi
 
 
-def by_labels(given: Any, log: Log) -> Any:
-    """The actions [S] of a function or a mapping of states to actions; all else as it is.
+def by_labels(given: Any, log: Log, horizon: int | None = None) -> Any:
+    """A policy in the log's numbers: a `Policy`, a function or a mapping by label, all else as is.
 
     Where nobody acts any more, at an end, it is not asked.
     """
-    (states, actions), played = log.names(), np.flatnonzero(~log.terminal).tolist()
-    if isinstance(given, Mapping):
-        for s in played:
-            if states[s] not in given:
-                raise ValueError(f"the policy says nothing of state {states[s]!r}")
-        given = given.__getitem__
-    if not callable(given) or hasattr(given, "__array__"):
-        return given
-    found = np.zeros(log.S, np.int64)
-    for s in played:
-        found[s] = actions.find(given(states[s]), "this log")
-    return found
+    spare = log.allowed.argmax(axis=1)
+    place = Place("log", *log.names(), ~log.terminal, spare, horizon, whole=False)
+    return as_array(given, place)

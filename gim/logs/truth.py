@@ -7,16 +7,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.deploy import named
 from gim.logs.log import Log
 from gim.mdp import TabularMDP
 from gim.names import Names
+from gim.policy.alignment import NONE, matched, some_of, unmatched
 
 
 def placed(policy: NDArray[Any], log: Log, mdp: TabularMDP) -> NDArray[Any]:
     """A policy by the log's numbers as one by the world's."""
-    world = named(mdp.uniform_policy(), mdp)
-    states, actions = found_in(log, world.states, world.actions)
+    states, actions = found_in(log, *mdp.names())
     first = mdp.available.argmax(axis=1)
     if policy.dtype.kind != "f":
         found = np.broadcast_to(first, (*policy.shape[:-1], mdp.S)).copy()
@@ -32,14 +31,13 @@ def placed(policy: NDArray[Any], log: Log, mdp: TabularMDP) -> NDArray[Any]:
 
 def found_in(log: Log, states: Names, actions: Names) -> tuple[Any, Any]:
     """The numbers that a world gives to the log's states (without a recorded end) and actions."""
-    labels = log.states[:-1] if log.over else log.states
-    return (
-        np.array([_find(states, label) for label in labels]),
-        np.array([_find(actions, label) for label in log.actions]),
-    )
-
-
-def _find(names: Names, label: Any) -> int:
-    single = names.variables is not None and len(names.variables[0]) == 1
-    one = single and not isinstance(label, tuple)
-    return names.find((label,) if one else label, "the world, but of the log")
+    found = []
+    for own, theirs, n in zip(log.names(), (states, actions), (-log.over, 0), strict=True):
+        number = matched(own, theirs)[: n or None]
+        if (lost := np.flatnonzero(number == NONE)).size:
+            raise ValueError(
+                f"{lost.size:,} of the {number.size:,} {own.kind}s of the log are no {own.kind} of "
+                f"the world: {unmatched(own, lost)}; those of the world are {some_of(theirs)}"
+            )
+        found.append(number)
+    return found[0], found[1]
