@@ -7,6 +7,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from threading import Event, RLock, Thread
 from types import TracebackType
 from typing import TextIO
@@ -161,8 +162,9 @@ class Progress:
         self.drawn = width
 
     def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
+        with suppress(OSError):  # a terminal that is gone must not cost the work
+            self.stream.write(text)
+            self.stream.flush()
 
 
 def _can_show(stream: TextIO, text: str) -> bool:

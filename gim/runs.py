@@ -37,7 +37,7 @@ RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C: the run, paused where it stood, is in `.run`; `gim.run(resume=...)` goes on."""
+    """Ctrl-C, TERM or HUP: the run, paused, is in `.run`; `gim.run(resume=...)` goes on."""
 
     def __init__(self, run: Run) -> None:
         super().__init__(f"interrupted after {run.returns.size} of {run.episodes} episodes")
@@ -215,8 +215,9 @@ class Run:
         began = reported = time.perf_counter()
         with self.mind.timed("compiling"):
             self._driver.advance(self.memory, self.clock, self._returns, budget=0)
-        budget, since = 1024, self._begin()
+        budget = 1024
         with interrupts() as interrupted:
+            since = self._begin()
             while not self.finished:
                 before, steps = time.perf_counter(), self.steps
                 wake, since = self._advance(budget, since)

@@ -204,10 +204,14 @@ class Stepwise(Driver):
 
     def random_state(self) -> Any:
         """The state of the environment's randomness, as far as it follows Gymnasium's custom."""
+        if self.seed is not None:  # not reset yet, so not seeded: what it will be by custom
+            return np.random.default_rng(self.seed).bit_generator.state
         return self.env.unwrapped.np_random.bit_generator.state
 
     def restore(self, state: Any) -> None:
         """Put back a `random_state`; the environment keeps it at the next reset."""
+        if state == self.random_state():  # of a run that has not begun
+            return
         self.env.reset(seed=self.seed)
         self.seed = None
         self.env.unwrapped.np_random.bit_generator.state = state

@@ -291,7 +291,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(capsys, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         paused_after(patch, 500)
         words = ["train", "riverswim", "--episodes", "5000", "--seed", "4", "--save", "a b.npz"]
-        assert main(words) == 130
+        assert main(words) == 75
     out, err = capsys.readouterr()
     command_line = "gim train --resume 'a b.npz'"
     assert command_line in err
@@ -320,7 +320,7 @@ def test_ctrl_c_without_a_file(capsys, monkeypatch) -> None:
 def test_resume_into_another_file(shows, monkeypatch, capsys) -> None:
     with monkeypatch.context() as patch:
         paused_after(patch, 100)
-        assert main(["train", "riverswim", "--episodes", "3000", "--save", "a.npz"]) == 130
+        assert main(["train", "riverswim", "--episodes", "3000", "--save", "a.npz"]) == 75
     before = Path("a.npz").read_bytes()
     capsys.readouterr()
     shows("train", "--resume", "a.npz", "--save", "b.npz")
@@ -492,7 +492,7 @@ def test_ctrl_c_in_a_terminal(tmp_path: Path) -> None:
     seen += os.read(ours, 10_000).decode(errors="replace")
     os.close(ours)
     assert re.search(r"training █? *.* 0%  .* left", seen)
-    assert process.returncode == 130
+    assert process.returncode == 75
     assert "gim train --resume a.npz" in seen
     assert "of 10,000,000" in out
 

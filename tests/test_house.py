@@ -55,7 +55,7 @@ LEVELS = [
     ["inference"],
     ["agents", "logs", "rewards_given", "stepwise"],
     ["runs"],
-    ["loading"],
+    ["checkpoints", "loading"],
     ["priors_given", "worlds"],
     ["run"],
     [SELF, "plot"],

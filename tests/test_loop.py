@@ -550,3 +550,11 @@ def test_the_stepwise_loop_lets_go_of_its_memory():
     del run
     gc.collect()
     assert sys.getrefcount(q) == 2  # this name, and the argument
+
+
+def test_a_stepped_run_that_has_not_begun_can_be_saved(tmp_path):
+    whole = gim.run("q_learning", "FrozenLake-v1", episodes=30, seed=5)
+    prepare(agents.make("q_learning"), gymnasium.make("FrozenLake-v1"), 30, 5, stepwise=True).save(
+        tmp_path / "run.npz"
+    )
+    assert np.array_equal(gim.load(tmp_path / "run.npz").go().returns, whole.returns)

@@ -213,9 +213,9 @@ def test_what_was_stopped_has_as_many_runs_of_everything():
 
 def test_a_study_that_was_stopped_can_be_looked_at(ran, tmp_path, monkeypatch):
     out, words = ran
-    monkeypatch.setattr("gim.cli.reproduce.play", lambda *_: 130)  # Ctrl-C at once
+    monkeypatch.setattr("gim.cli.reproduce.play", lambda *_: 75)  # Ctrl-C at once
     mine = tmp_path / "mine"
-    assert main([*words[:-1], str(mine)]) == 130
+    assert main([*words[:-1], str(mine)]) == 75
     (mine / "trials").mkdir(exist_ok=True)
     for trial in trials_of(chosen(["fig3"]), SMOKE)[:12]:
         Store(mine).put(trial, Store(out).get(trial))

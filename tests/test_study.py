@@ -220,7 +220,7 @@ def test_ctrl_c_stops_cleanly_and_says_how_to_go_on(capsys, monkeypatch):
     words = ["compare", "riverswim", "--agents", "random", "--runs", "9", "--episodes", "1000000"]
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may ignore it
     try:
-        assert main([*words, "--out", "my results", "--workers", "2"]) == 130
+        assert main([*words, "--out", "my results", "--workers", "2"]) == 75
     finally:
         signal.signal(signal.SIGINT, before)
     out, err = capsys.readouterr()

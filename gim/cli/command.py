@@ -17,7 +17,8 @@ import re
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
@@ -25,10 +26,11 @@ from typing import Any, NoReturn
 
 import gim
 from gim.colour import paint
+from gim.interrupts import commanded, ending
 from gim.limits import bounded_memory, too_large
 from gim.registry import did_you_mean
 
-FAILED, WRONG, INTERRUPTED = 1, 2, 130  # exit statuses
+FAILED, WRONG, RESUMABLE, INTERRUPTED = 1, 2, 75, 130  # exit statuses
 BUG = (
     f"this is a bug of gim {gim.__version__} or of a plugin: please report it with the lines above "
     "and the command that was given"
@@ -55,8 +57,8 @@ gim: reinforcement learning by analogy in finite Markov decision processes
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0 is success; 2 something wrong, said in one line on stderr; 130 Ctrl-C; 1 a bug, the only one
-    that shows where it happened.
+    0 is success; 2 something wrong, said in one line on stderr; 75 Ctrl-C, TERM or HUP where it can
+    go on later, 130 where it cannot; 1 a bug, the only one that shows where it happened.
     """
     words = list(sys.argv[1:] if argv is None else argv)
     for stream in (sys.stdout, sys.stderr):
@@ -66,9 +68,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
         try:
-            with bounded_memory():
+            with bounded_memory(), commanded(lambda: ("interrupted", INTERRUPTED)):
                 status = _run(words)
-            sys.stdout.flush()
+                sys.stdout.flush()
         except BrokenPipeError:  # the reader has seen enough: gim envs | head
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return 0
@@ -78,12 +80,14 @@ def main(argv: Sequence[str] | None = None) -> int:
             return _say(too_large(problem), WRONG)
         except RecursionError:
             return _say("what was given is nested too deep", WRONG)
+        except CanGoOn as stop:
+            return _say(f"interrupted; {stop}", RESUMABLE)
         except KeyboardInterrupt:
             return _say("interrupted", INTERRUPTED)
         except SystemExit as end:  # argparse, after --help and --version
             return int(end.code or 0)
         except Exception as problem:
-            if _is_interrupt(problem):
+            if is_interrupt(problem):
                 return _say("interrupted", INTERRUPTED)
             traceback.print_exc()
             return _say(BUG, FAILED)
@@ -176,12 +180,29 @@ def _unrecognized(rest: list[str], parser: argparse.ArgumentParser) -> str:
 
 
 def _say(text: str, status: int) -> int:
-    print(f"{paint('gim:', 'red', sys.stderr)} {text}", file=sys.stderr)
+    with suppress(OSError):  # the terminal may be gone
+        print(f"{paint('gim:', 'red', sys.stderr)} {text}", file=sys.stderr)
     return status
 
 
-def _is_interrupt(problem: Exception) -> bool:
-    """Whether this was Ctrl-C, at the moment in which compiled code handed its result over."""
+class CanGoOn(KeyboardInterrupt):
+    """A command was interrupted that can go on later; the text says how."""
+
+
+@contextmanager
+def can_go_on(how: str) -> Iterator[None]:
+    """What is interrupted inside can go on later, and `how` says how."""
+    with ending(lambda: (f"interrupted; {how}", RESUMABLE)):
+        try:
+            yield
+        except BaseException as problem:
+            if is_interrupt(problem):
+                raise CanGoOn(how) from None
+            raise
+
+
+def is_interrupt(problem: BaseException) -> bool:
+    """Whether this was Ctrl-C, also at the moment in which compiled code hands its result over."""
     cause: BaseException | None = problem
     while isinstance(cause, SystemError):  # one for each call that it came through
         cause = cause.__cause__

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gim.cli.command import whole
-from gim.cli.trials import engine_options, engine_words, keep_table, play, show
+from gim.cli.trials import engine_options, engine_words, keep_table, keeping, play, show
 from gim.experiments.execute import grid
 from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance
@@ -45,12 +45,14 @@ def run(args: argparse.Namespace) -> int:
     trials = grid(worlds, agents, args.episodes, range(args.seed, args.seed + args.runs))
     for world in worlds:
         build(instance(world, args.seed))
-    results = play(trials, args, "comparing", _command(args))
-    if isinstance(results, int):
-        return results
-    show(worlds, agents, results)
-    if args.out is not None:
-        keep_table(results, args.out)
+    words = _command(args)
+    with keeping(args, words):
+        results = play(trials, args, "comparing", words)
+        if isinstance(results, int):
+            return results
+        show(worlds, agents, results)
+        if args.out is not None:
+            keep_table(results, args.out)
     return 0
 
 

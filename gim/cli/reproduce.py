@@ -25,7 +25,7 @@ from pathlib import Path
 
 from gim.cli.command import needs
 from gim.cli.screen import judged, table, width
-from gim.cli.trials import check_folder, engine_arguments, engine_options, play
+from gim.cli.trials import check_folder, engine_arguments, engine_options, keeping, play
 from gim.experiments.catalogue import catalogue, chosen, groups
 from gim.experiments.report.text import REHEARSAL, ledger_lines, short_title
 from gim.experiments.report.write import FIGURES, write_report
@@ -66,15 +66,16 @@ def run(args: argparse.Namespace) -> int:
     args.out.mkdir(parents=True, exist_ok=True)
     keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
     Manifest(keys, scale.name, command, 0.0).save(args.out)  # for those who look in before the end
-    results = play(trials_of(wanted, scale), args, "reproducing", words)
-    if isinstance(results, int):
-        return results
-    manifest = Manifest(keys, scale.name, command, time.perf_counter() - began).save(args.out)
-    # What the folder had before is reported with it, as far as it has ended.
-    whole = manifest.keys == keys
-    found = findings(manifest, results) if whole else stored(args.out, partial=True)
-    path = write_report(found, args.out)
-    show(found, path, time.perf_counter() - began)
+    with keeping(args, words):
+        results = play(trials_of(wanted, scale), args, "reproducing", words)
+        if isinstance(results, int):
+            return results
+        manifest = Manifest(keys, scale.name, command, time.perf_counter() - began).save(args.out)
+        # What the folder had before is reported with it, as far as it has ended.
+        whole = manifest.keys == keys
+        found = findings(manifest, results) if whole else stored(args.out, partial=True)
+        path = write_report(found, args.out)
+        show(found, path, time.perf_counter() - began)
     return 0
 
 

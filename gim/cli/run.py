@@ -18,7 +18,7 @@ import argparse
 import shlex
 from pathlib import Path
 
-from gim.cli.trials import engine_options, engine_words, keep_table, play, show
+from gim.cli.trials import engine_options, engine_words, keep_table, keeping, play, show
 from gim.experiments.report.study import keep_study
 from gim.experiments.study import Study
 
@@ -37,14 +37,15 @@ def run(args: argparse.Namespace) -> int:
     if args.out is None:
         args.out = Path(args.study.stem or "results")
     words = ["run", str(args.study), *engine_words(args)]
-    results = play(study.trials(), args, "running", words)
-    if isinstance(results, int):
-        return results
-    for text in (study.title, study.description):
-        if text:
-            print(f"{text}\n")
-    show([each.task for each in study.tasks], study.agents, results)
-    keep_table(results, args.out)
-    keep_study(args.study, args.out)
+    with keeping(args, words):
+        results = play(study.trials(), args, "running", words)
+        if isinstance(results, int):
+            return results
+        for text in (study.title, study.description):
+            if text:
+                print(f"{text}\n")
+        show([each.task for each in study.tasks], study.agents, results)
+        keep_table(results, args.out)
+        keep_study(args.study, args.out)
     print(f"a page of it: {shlex.join(['gim', 'report', str(args.out)])}")
     return 0

@@ -4,9 +4,11 @@
     gim train riverswim:length=10 --agent q_learning:alpha=0.2
     gim train FrozenLake-v1:map_name=8x8 --episodes 20000 --save lake.npz
     gim train riverswim --save-policy river.csv
+    gim train riverswim --episodes 1e7 --save river.npz --save-every 10
 
 The best policy is what to deploy: the plan on what was learned, without exploration. Ctrl-C
-pauses: with --save the run goes on later by --resume, and ends bit for bit as if never paused."""
+pauses: with --save the run goes on later by --resume, and ends bit for bit as if never paused.
+With --save-every that is so for a run that was killed, too, from its last checkpoint on."""
 
 from __future__ import annotations
 
@@ -15,14 +17,24 @@ import shlex
 import sys
 import tempfile
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
 from gim import files
 from gim.agent import agents
-from gim.cli.command import INTERRUPTED, message, whole
+from gim.checkpoints import Checkpoints
+from gim.cli.command import (
+    INTERRUPTED,
+    RESUMABLE,
+    WRONG,
+    can_go_on,
+    is_interrupt,
+    message,
+    whole,
+)
 from gim.cli.summary import summary, summary_of_many
+from gim.interrupts import ending, interrupts, say
 from gim.limits import check_trials
 from gim.loading import load
 from gim.policy import Policy
@@ -50,6 +62,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--rewards", choices=("learn", "known"), help="known: only the dynamics are to be learned")
     add("--save", type=Path, metavar="FILE", help="keep the run, finished or paused")
     add("--save-policy", type=Path, metavar="FILE", help="write the best policy: .csv, .json, .npz")
+    add("--save-every", type=minutes, metavar="MINUTES", help="keep the run while it is played")
     add("--resume", type=Path, metavar="FILE", help="go on with a paused run, and keep it there")
 
 
@@ -64,8 +77,11 @@ def run(args: argparse.Namespace) -> int:
         if given:
             flag = "WORLD" if given[0] == "world" else f"--{given[0]}"
             raise ValueError(f"--resume goes on with the run as it was: leave {flag} out")
-        _check_targets(args.save or args.resume, args.save_policy)
-        return _one(load(args.resume, "run"), args.save or args.resume, args.save_policy)
+        path = args.save or args.resume
+        _check_targets(path, args.save_policy)
+        with can_go_on(_how_to_go_on(args.resume, args.save_every)):
+            resumed = load(args.resume, "run")
+            return _one(resumed, path, args.save_policy, args.save_every)
     if args.world is None:
         raise ValueError("a world is missing, such as in: gim train riverswim")
     for name, value in DEFAULTS.items():
@@ -74,13 +90,15 @@ def run(args: argparse.Namespace) -> int:
     for flag, path in (("--save", args.save), ("--save-policy", args.save_policy)):
         if path is not None and args.seeds is not None:
             raise ValueError(f"{flag} keeps what came of one run: leave --seeds out")
+    if args.save_every is not None and args.save is None:
+        raise ValueError("--save-every needs a file to keep the run in: add --save FILE")
     _check_targets(args.save, args.save_policy)
     world = world_of(args.world, args.horizon, imports=True)
     agent = agents.make("analogist" if args.agent is None else args.agent)
     rewards = args.rewards or "learn"
     if args.seeds is None:
         run = prepare(agent, world, args.episodes, args.seed, args.horizon, rewards=rewards)
-        return _one(run, args.save, args.save_policy)
+        return _one(run, args.save, args.save_policy, args.save_every)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
     check_trials(args.seeds)
@@ -101,49 +119,84 @@ def _check_targets(run: Path | None, policy: Path | None) -> None:
             raise ValueError(f"{policy} is where the run goes: give the policy another name")
 
 
-def _one(run: Run, path: Path | None, policy_path: Path | None) -> int:
-    status = 0
+def minutes(text: str) -> float:
+    """Read how many minutes there are between two checkpoints."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number of minutes, such as 10")
+    return number
+
+
+def _one(run: Run, path: Path | None, policy_path: Path | None, every: float | None) -> int:
+    if path is None:
+        return _played(run, None, policy_path, _how_to_go_on(None))
+    kept, how = Checkpoints(run, path, every), _how_to_go_on(path, every)
+
+    def ended() -> tuple[str, int]:
+        try:
+            kept.end()
+        except OSError as problem:
+            return f"the run cannot be kept: {message(problem)}", WRONG
+        return f"ended; {how}", RESUMABLE
+
+    with can_go_on(how), ending(ended):
+        return _played(run, kept, policy_path, how)
+
+
+def _played(run: Run, kept: Checkpoints | None, policy_path: Path | None, how: str) -> int:
+    paused = False
     try:
         with Progress(run.episodes, "training") as bar:
-            _go(run, bar)
-    except Interrupted:
-        status = INTERRUPTED
-    except Exception:
-        if path is not None and run.steps:
-            _keep(run, path)
-        raise
+            _go(run, bar, kept=kept)
+    except BaseException as problem:
+        if not is_interrupt(problem):
+            if kept is not None and run.steps and isinstance(problem, Exception):
+                _keep(run, kept.path)
+            raise
+        paused = True
+    try:
+        if kept is not None:  # before all else, which may take its time
+            with interrupts() as late:
+                _save(kept)
+            paused |= bool(late)
+    finally:  # a full disk must not cost the result, nor a closed pipe or terminal the exit status
+        with suppress(OSError) if paused else nullcontext():
+            _show(run, policy_path)
+    if paused:
+        say(f"paused after {run.returns.size:,} episodes; {how}")
+        return INTERRUPTED if kept is None else RESUMABLE
+    if kept is not None:
+        print(f"\nrun saved to {kept.path}")
+    return 0
+
+
+def _show(run: Run, policy_path: Path | None) -> None:
+    """Write the best policy, and print what came of the run."""
     best, missing = _best(run)
     try:
-        if path is not None:
-            _save(run, path)
         if policy_path is not None:
             if best is None:
                 raise ValueError(f"no policy was written to {policy_path}: {missing}")
             WRITERS[policy_path.suffix](best, policy_path)
-    finally:  # a full disk must not cost the result, nor a closed pipe the file
+    finally:
         print(summary(run, best))
     for note in dict.fromkeys(run.notes):
         print(f"gim: note: {note}", file=sys.stderr)
-    if status:
-        print(
-            f"gim: paused after {run.returns.size:,} episodes; {_how_to_go_on(path)}",
-            file=sys.stderr,
-        )
-    saved = {"run": None if status else path, "best policy": policy_path}
-    for what, where in saved.items():
-        if where is not None:
-            print(f"\n{what} saved to {where}")
-    return status
+    if policy_path is not None:
+        print(f"\nbest policy saved to {policy_path}")
 
 
-def _save(run: Run, path: Path) -> None:
+def _save(kept: Checkpoints) -> None:
     """Save the run; if its place is full or gone by now, somewhere else, and say where."""
     try:
-        run.save(path)
+        kept.save()
     except OSError as problem:
-        other = Path(tempfile.mkdtemp(prefix="gim-")) / path.name
+        other = Path(tempfile.mkdtemp(prefix="gim-")) / kept.path.name
         try:
-            run.save(other)
+            kept.save(other)
         except OSError:
             other.parent.rmdir()
             raise problem from None
@@ -187,8 +240,10 @@ def _many(makers: list[Callable[[], Run]]) -> int:
     return status
 
 
-def _go(run: Run, bar: Progress, before: int = 0) -> Run:
+def _go(run: Run, bar: Progress, before: int = 0, kept: Checkpoints | None = None) -> Run:
     def show(report: Report) -> None:
+        if kept is not None:
+            kept.look()
         earned = f"return {count(report.mean)}" if report.episode else "first episode"
         bar.update(before + report.episode, earned)
 
@@ -197,7 +252,8 @@ def _go(run: Run, bar: Progress, before: int = 0) -> Run:
     return run.go(show)
 
 
-def _how_to_go_on(path: Path | None) -> str:
+def _how_to_go_on(path: Path | None, every: float | None = None) -> str:
     if path is None:
         return "nothing is kept; with --save FILE it could go on later"
-    return f"to go on: gim train --resume {shlex.quote(str(path))}"
+    again = "" if every is None else f" --save-every {every:g}"
+    return f"to go on: gim train --resume {shlex.quote(str(path))}{again}"

@@ -7,10 +7,11 @@ import os
 import shlex
 import sys
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from gim.cli.command import INTERRUPTED, whole
+from gim.cli.command import INTERRUPTED, RESUMABLE, can_go_on, whole
 from gim.cli.screen import width
 from gim.experiments.comparison import comparison_table, hints, notes, scale
 from gim.experiments.engines.base import ENGINES, engine_of
@@ -72,15 +73,26 @@ def play(
 
     `words` is the command that goes on, as it was typed.
     """
-    check_folder(args.out)
     try:
         return execute(trials, args.out, progress=label, **engine_arguments(args))  # type: ignore[arg-type]
     except Stopped as stop:
         how = "nothing is kept; with --out DIR it could go on later"
         if args.out is not None:
-            how = f"to go on: {shlex.join(['gim', *words])}"
+            how = _how(words)
         print(f"gim: stopped after {stop.done} of {stop.total} trials; {how}", file=sys.stderr)
-        return INTERRUPTED
+        return INTERRUPTED if args.out is None else RESUMABLE
+
+
+@contextmanager
+def keeping(args: argparse.Namespace, words: Sequence[str]) -> Iterator[None]:
+    """Check the folder for results; what is interrupted inside goes on from it, if there is one."""
+    check_folder(args.out)
+    with nullcontext() if args.out is None else can_go_on(_how(words)):
+        yield
+
+
+def _how(words: Sequence[str]) -> str:
+    return f"to go on: {shlex.join(['gim', *words])}"
 
 
 def show(titles: Sequence[str], agents: Sequence[str], results: Results) -> None:

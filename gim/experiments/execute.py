@@ -16,6 +16,7 @@ from gim.experiments.results import Results
 from gim.experiments.spec import instance
 from gim.experiments.store import Store
 from gim.experiments.trial import Trial
+from gim.interrupts import interrupts
 from gim.limits import check_trials
 from gim.progress import Progress
 
@@ -95,9 +96,12 @@ def execute(
                 with contextlib.closing(run([trial for _, trial in left])) as answers:
                     for i, result in answers:
                         digest, trial = left[i]
-                        if kept is not None:
-                            kept.put(trial, result)
-                        found[digest] = result
+                        with interrupts() as held:  # what has ended is kept
+                            if kept is not None:
+                                kept.put(trial, result)
+                            found[digest] = result
+                        if held:
+                            raise KeyboardInterrupt
                         show(tally.add(trial, result))
             except KeyboardInterrupt:
                 raise Stopped(len(found), len(unique)) from None

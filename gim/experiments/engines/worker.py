@@ -29,6 +29,7 @@ from gim.experiments.result import Result
 from gim.experiments.running import run_trial
 from gim.experiments.spec import is_file
 from gim.experiments.trial import Trial
+from gim.interrupts import of_worker
 from gim.registry import parse
 
 WORKER = "GIM_WORKER"  # set in the environment of a worker
@@ -38,6 +39,7 @@ MAIN = "__gim_main__"  # the name under which a worker runs the script that star
 
 def main() -> None:
     """Answer until stdin ends."""
+    of_worker()
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # what foreign code prints must not come between
     lines: queue.Queue[str] = queue.Queue()
