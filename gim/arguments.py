@@ -81,6 +81,24 @@ def fraction(name: str, value: Any, of: str = "") -> float:
     raise ValueError(f"{name} = {value!r}: give a share{of and f' of {of}'} between 0 and 1")
 
 
+def flag(name: str, value: Any) -> bool:
+    """True, False, 0 or 1, as Python's own bool.
+
+    Example:
+        >>> flag("terminated", np.float64(1)), flag("terminated", np.False_)
+        (True, False)
+        >>> flag("terminated", "no")
+        Traceback (most recent call last):
+        ...
+        ValueError: terminated = 'no': a flag is True, False, 0 or 1
+    """
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (bool, int, float, np.generic)) and (value == 0 or value == 1):
+        return bool(value)
+    raise ValueError(f"{name} = {value!r}: a flag is True, False, 0 or 1")
+
+
 def several(name: str, given: Any, what: str) -> list[Any]:
     """What a list holds, or anything else that gives its things one by one.
 

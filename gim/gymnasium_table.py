@@ -84,6 +84,13 @@ def read_table(name: str, env: Any) -> tuple[NDArray[np.float64], NDArray[np.boo
     if far.any():
         s, a, t = table[np.flatnonzero(far)[0], :3].astype(int)
         raise ValueError(f"P[{s}][{a}] of {name} leads to {t}: states are 0 to {S - 1}")
+    odd = (table[:, 5] != 0) & (table[:, 5] != 1)
+    if odd.any():
+        s, a, flag = table[np.flatnonzero(odd)[0], [0, 1, 5]]
+        raise ValueError(
+            f"P[{s:.0f}][{a:.0f}] of {name} has an outcome with terminated = {flag:g}: a flag is "
+            "True, False, 0 or 1"
+        )
     return table[:, :5], table[:, 5].astype(bool)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.agent import Agent
+from gim.arguments import flag
 from gim.frames import Frame, opened
 from gim.limits import REWARD
 from gim.loop import (
@@ -161,9 +162,12 @@ class Stepwise(Driver):
             left -= 1
             try:
                 observation, r, terminated, truncated, _ = step(decode(a))
-                ended[0] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
+                if terminated.__class__ is not bool or truncated.__class__ is not bool:
+                    terminated = flag("terminated", terminated)
+                    truncated = flag("truncated", truncated)
             except Exception as problem:
                 raise _failed(clock, "step", problem) from problem
+            ended[0] = TERMINATED if terminated else CUT if truncated or left == 0 else GO_ON
             t = encode(observation)
             if t < 0 or not _finite(r, most):
                 raise self._strange(clock, observation, r)

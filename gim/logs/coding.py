@@ -17,8 +17,7 @@ Floats = NDArray[np.float64]
 
 MOST_LABELS = 1 << 22  # different labels of a column
 NONE = -1  # the code of a label that is missing
-TRUTHS = {"true": True, "1": True, "1.0": True, "yes": True, "t": True}
-LIES = {"false": False, "0": False, "0.0": False, "no": False, "f": False}
+FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
 class Coder:
@@ -131,6 +130,5 @@ def _number(value: Any) -> float:
 
 
 def truth(label: Any) -> bool | None:
-    """Whether a label means yes or no; None: neither."""
-    text = str(label).strip().lower()
-    return (TRUTHS | LIES).get(text)
+    """A flag: True, False, 0 or 1, also as text, since a CSV file has nothing else; None: none."""
+    return FLAGS.get(str(label).strip().lower())

@@ -25,7 +25,7 @@ class Made(NamedTuple):
 
 
 def _placed(place: NDArray[np.int32], keys: Ints) -> NDArray[np.int32]:
-    numbers = place[keys]
+    numbers = place[np.maximum(keys, 0)]  # what is below 0 may lie before the first, too
     numbers[keys < 0] = keys[keys < 0]
     return numbers
 

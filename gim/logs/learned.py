@@ -123,13 +123,13 @@ class Learned:
         """What a policy is worth by what happened, by way; see `gim.logs.off_policy`.
 
         By "importance sampling" where there is a horizon, and "doubly robust"; nothing where there
-        is but one episode. Of the policy that was learned from the same episodes both are hopeful:
-        see `gim.logs.held_out`.
+        is but one episode with its beginning. Of the policy that was learned from the same episodes
+        both are hopeful: see `gim.logs.held_out`.
 
         Args:
             policy: as in `against`; None: the policy itself.
         """
-        if len(self.log.starts) < 2:
+        if np.count_nonzero(self.log.unbroken) < 2:
             return {}
         case = self.behind.case
         given = self.policy if policy is None else policy

@@ -30,6 +30,7 @@ class Rows(NamedTuple):
     t: NDArray[np.int32]  # the next state
     done: Bools  # whether the log says that the episode ended here
     propensity: Floats | None  # of the action, where the log has it
+    resumed: Bools  # whether what came just before, in the episode, is missing or left out
 
 
 class Coverage(NamedTuple):
@@ -54,7 +55,8 @@ class Log:
         bins: the edges of columns that were binned; an edge belongs to the bin above it.
         skipped: rows left out because something was wrong with them.
         problems: how many of them for which reason.
-        censored: last rows of unfinished episodes, left out: nobody saw where they led.
+        censored: rows left out since nobody saw where they led: the last of unfinished episodes,
+            and those before a row that is left out or missing.
         over: whether the last state stands for the end of an episode that was not recorded.
     """
 
@@ -138,8 +140,10 @@ class Log:
 
     @cached_property
     def start(self) -> Floats:
-        """[S] how often an episode begins in each state."""
-        first = np.bincount(self.rows.s[self.starts], minlength=self.S)
+        """[S] how often an episode begins in each state, as far as beginnings were kept."""
+        begun = self.starts[~self.rows.resumed[self.starts]]
+        begun = begun if begun.size else self.starts
+        first = np.bincount(self.rows.s[begun], minlength=self.S)
         return first / first.sum()
 
     @cached_property
@@ -151,6 +155,14 @@ class Log:
     def lengths(self) -> NDArray[np.int64]:
         """[episodes] the transitions of each."""
         return np.diff(np.append(self.starts, len(self)))
+
+    @cached_property
+    def unbroken(self) -> NDArray[np.int64]:
+        """[episodes] the transitions of each before the first gap; 0: its beginning is missing."""
+        found, gaps = self.lengths.copy(), np.flatnonzero(self.rows.resumed)
+        episode = self.rows.episode[gaps]
+        np.minimum.at(found, episode, gaps - self.starts[episode])
+        return found
 
     @cached_property
     def coverage(self) -> Coverage:
@@ -170,7 +182,10 @@ class Log:
 
     def only(self, keep: NDArray[np.bool_]) -> Log:
         """The same with only some rows, by a mask; states keep their numbers."""
-        kept: Any = [None if each is None else each[keep] for each in self.rows]
+        dropped = np.append(False, ~keep[:-1])[: keep.size]
+        dropped[self.starts] = False  # what is before belongs to another episode
+        whole = self.rows._replace(resumed=self.rows.resumed | dropped)
+        kept: Any = [None if each is None else each[keep] for each in whole]
         kept[0] = np.unique(kept[0], return_inverse=True)[1].ravel().astype(np.int32)
         rows = Rows(*kept)
         counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)
@@ -235,6 +250,11 @@ class Log:
         if self.truncated:
             lines.append(
                 f"cut off      {_many(self.truncated, 'episode')} that end in a state left"
+            )
+        if gaps := int(self.rows.resumed.sum()):
+            lines.append(
+                f"gaps         {_many(gaps, 'row')} after one that is left out or missing: what "
+                "episodes say of policies ends there"
             )
         if self.censored:
             lines.append(f"censored     {_many(self.censored, 'row')} without a next state")

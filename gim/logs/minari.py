@@ -26,7 +26,7 @@ def batches(dataset: Any) -> Iterator[dict[str, Any]]:
         seen = labels(episode.observations, f"episode {number}, observations")
         acts = labels(episode.actions, f"episode {number}, actions")
         paid = np.asarray(episode.rewards, np.float64).ravel()
-        ends = np.asarray(episode.terminations, bool).ravel()
+        ends = np.asarray(episode.terminations).ravel()  # checked like any column of flags
         T = len(acts)
         if len(seen) != T + 1 or paid.size != T or ends.size != T:
             raise ValueError(

@@ -100,12 +100,14 @@ def steps_of(log: Log, case: Case, policy: NDArray[Any], values: Floats) -> Step
         policy: [S], [H, S], [S, A] or [H, S, A].
         values: [S] or [H, S] the model's values of the policy.
     """
-    lengths = log.lengths
+    lengths = log.unbroken
+    some = np.flatnonzero(lengths)
+    if not some.size:
+        raise ValueError("no episode can be evaluated: the first row of each is missing")
     T = int(lengths.max()) if case.horizon is None else min(case.horizon, int(lengths.max()))
     if case.gamma < 1:
         T = min(T, int(np.ceil(np.log(FADED) / np.log(max(case.gamma, 1e-9)))) + 1)
     T += 1  # where the last step led
-    some = np.arange(len(lengths))
     most = max(1, min(MOST // T, MOST_EPISODES))
     if len(some) > most:
         some = np.sort(np.random.default_rng(0).permutation(some)[:most])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,14 +50,15 @@ def from_log(
         episode: the column that tells episodes apart, in any order. Without one, an episode ends
             where `done` says so, and where a next state is not the next row's state.
         step: the column of the step within the episode, by which rows are put in order.
-        done: the column that says whether the row ended its episode.
+        done: the column that says whether the row ended its episode: True, False, 0 or 1.
         propensity: the column of the probability with which the action was chosen.
         available: which actions may be played: "all"; a mapping of states to their actions; a
             function of a state and an action; or an array, bool [S, A]. What it leaves out is
             banned, also where it was done (`log.banned` rows): no policy made from the log plays
             it, though its rows count as observations.
         bins: numeric columns to be binned: the number of bins, or their edges, by column.
-        strict: whether a row that cannot be used is an error; False leaves it out and counts it.
+        strict: whether a row that cannot be used is an error; False leaves it out and counts it,
+            and does not say of the row before where it led, nor of the row after where it began.
 
     Example:
         >>> log = from_log([("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 3)
@@ -100,8 +102,11 @@ def from_log(
     of_action = Keys(of_actions, levels)
     a_key = of_action(played)
     del here, there, played
+    for remark in (remark for part in [*of_states, *of_actions] for remark in part.remarks):
+        warnings.warn(remark, stacklevel=2)
     where = (names if after is None else after)[0]
     order = followed(table, faults, s_key, t_key, where)
+    faults.settle()
     if not order.rows.size:
         raise ValueError(_nothing_left(table.n, faults, order.censored))
     met, (s, t) = keys.numbered(s_key[order.rows], order.next)
@@ -112,7 +117,7 @@ def from_log(
     states, acts = keys.made(met, "state", over), of_action.made(met_actions, "action")
     p = table.columns["propensity"][order.rows] if propensity is not None else None
     r = table.columns["reward"][order.rows]
-    rows = Rows(order.episode, s, a, r, t, order.done, p)
+    rows = Rows(order.episode, s, a, r, t, order.done, p, order.resumed)
     log = Log(
         counts=tally(len(states.labels), len(acts.labels), s, a, r, t),
         states=tuple(states.labels),

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.logs.alike import case_differences, difference, surely_alike
 from gim.logs.coding import NONE, Coder, numbers, truth
-from gim.logs.faults import Faults
+from gim.logs.faults import NAMED, Faults
 from gim.logs.sources import batches_of
 
 LARGEST = 1e100  # of a reward: squares must add up
@@ -24,6 +25,7 @@ class Part:
         self.name, self.next, self.bins = name, next, bins
         self.coder = Coder(name)
         self.edges: NDArray[np.float64] | None = None
+        self.remarks: list[str] = []  # on labels that may be what they are
         self.read: dict[str, list[NDArray[Any]]] = {name: []}
         if next is not None:
             self.read[next] = []
@@ -49,16 +51,14 @@ class Part:
         place = np.append(place, np.int32(NONE))
         found = {column: place[codes] for column, codes in whole.items()}
         faults.mark(found[self.name] < 0, self.name, "nothing stands here, but a label must")
-        self._check_spelling(levels, found[self.name], faults)
+        check_spelling(levels, found, faults)
+        for labels in case_differences(levels):
+            shown = " and ".join(map(repr, labels[:2]))
+            self.remarks.append(
+                f"column {self.name!r}: {shown} differ in upper and lower case only: if they are "
+                "one label, write it one way"
+            )
         return levels, found[self.name], found.get(self.next or "")
-
-    def _check_spelling(self, levels: list[Any], codes: NDArray[Any], faults: Faults) -> None:
-        """Two texts that differ in blanks only are surely one label under two names."""
-        first: dict[str, str] = {}
-        for i, label in enumerate(levels):
-            if isinstance(label, str) and (other := first.setdefault(_tidy(label), label)) != label:
-                text = f"{label!r} and {other!r} differ in blanks only: write one label one way"
-                faults.mark(codes == i, self.name, text)
 
     def _binned(self, whole: dict[str, Any], faults: Faults) -> Any:
         here = whole[self.name]
@@ -112,6 +112,8 @@ class Table:
         faults.mark(large, name["reward"] or "", f"the reward is beyond {LARGEST:g}: rescale it")
         if "episode" in found:
             faults.mark(found["episode"] < 0, name["episode"] or "", "the episode is missing")
+            episodes = list(self.coders["episode"].codes)
+            check_spelling(episodes, {name["episode"] or "": found["episode"]}, faults)
         if "step" in found:
             faults.mark(~np.isfinite(found["step"]), name["step"] or "", "the step is no number")
         if "propensity" in found:
@@ -125,8 +127,34 @@ class Table:
         codes, column = self.columns["done"], self.names["done"] or ""
         meant = [truth(label) for label in self.coders["done"].codes]
         unclear = np.array([*(flag is None for flag in meant), True])[codes]
-        faults.mark(unclear, column, "this says neither true nor false")
+        faults.mark(unclear, column, "a flag is True, False, 0 or 1")
         return np.array([*(flag is True for flag in meant), False])[codes]
+
+
+def check_spelling(levels: list[Any], found: Mapping[str, NDArray[Any]], faults: Faults) -> None:
+    """Mark rows with a label that is surely another one, written differently, column by column.
+
+    Of labels that look alike the one that stands most often is meant.
+    """
+    groups = surely_alike(levels)
+    if not groups:
+        return
+    often = np.zeros(len(levels), np.int64)
+    for codes in found.values():
+        often += np.bincount(codes[codes >= 0], minlength=often.size)
+    odd: dict[int, str] = {}
+    for group in groups:
+        meant = max(group, key=often.__getitem__)
+        odd |= {i: difference(levels[i], levels[meant]) for i in group if i != meant}
+    if len(odd) > NAMED:
+        odd = dict.fromkeys(odd, f"{next(iter(odd.values()))}; others likewise")
+    is_odd = np.zeros(len(levels) + 1, bool)  # the last: of those missing
+    is_odd[list(odd)] = True
+    for column, codes in found.items():
+        rows = np.flatnonzero(is_odd[codes])
+        texts = np.array([odd[i] for i in codes[rows].tolist()])
+        for text in dict.fromkeys(texts.tolist()):
+            faults.mark(rows[texts == text], column, text)
 
 
 def edges_of(column: str, given: Any, values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -150,7 +178,3 @@ def bin_names(edges: NDArray[np.float64]) -> list[str]:
     text = [f"{edge:.6g}" for edge in edges]
     inner = [f"{low} to {high}" for low, high in itertools.pairwise(text)]
     return [f"< {text[0]}", *inner, f">= {text[-1]}"]
-
-
-def _tidy(label: str) -> str:
-    return " ".join(label.split())
