@@ -29,8 +29,9 @@ EIGHTHS = " ▏▎▍▌▋▊▉█"
 class Progress:
     """A bar with percentage, rate, elapsed time and time left.
 
-    On a terminal one line is drawn again at most ten times a second, and wiped at the end. In a
-    file or pipe there is a plain line every ten seconds, so that short work leaves no trace.
+    It only goes forward: of what is told the most counts. On a terminal one line is drawn again at
+    most ten times a second, and wiped at the end. In a file or pipe there is a plain line every ten
+    seconds, so that short work leaves no trace.
 
     Args:
         total: what `update` counts up to.
@@ -93,6 +94,7 @@ class Progress:
     def _show(
         self, done: int, extra: str, now: float, sample: bool = False, at_once: bool = False
     ) -> None:
+        done = max(done, self.last[0])
         self.last = (done, extra)
         if self.tty and (now - self.shown >= REFRESH or not self.drawn):
             room = max(terminal.columns(self.stream) - len(CONTROL_C) - 1, 0)

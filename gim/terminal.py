@@ -14,6 +14,8 @@ from typing import Any, TextIO
 import numpy as np
 from numpy.typing import ArrayLike
 
+from gim.averages import equal_groups, size_for
+
 NARROWEST = 12  # letters of a column that is folded
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 LEVELS = "▁▂▃▄▅▆▇█"
@@ -86,7 +88,7 @@ def _folded(row: list[str], widths: list[int]) -> list[list[str]]:
 def sparkline(
     values: ArrayLike, width: int = 60, low: float | None = None, high: float | None = None
 ) -> str:
-    """Draw a curve in one line of text; each mark is the mean of its share of the values.
+    """Draw a curve in one line of text; each mark is the mean of equally many values.
 
     Args:
         values: [n]; what is not finite leaves a gap.
@@ -100,8 +102,9 @@ def sparkline(
     if width < 1:
         raise ValueError(f"width = {width}: a curve has at least one mark")
     curve = np.asarray(values, np.float64).ravel()
-    parts = np.array_split(curve, min(width, curve.size)) if curve.size else []
-    means = np.array([part.mean() if np.isfinite(part).all() else np.nan for part in parts])
+    parts = curve[equal_groups(curve.size, size_for(curve.size, width))]
+    whole = np.isfinite(parts).all(axis=1, keepdims=True)
+    means = np.where(whole, parts, np.nan).mean(axis=1)
     finite = means[np.isfinite(means)]
     if not finite.size:
         return " " * means.size

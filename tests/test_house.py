@@ -20,7 +20,17 @@ SELF = "__init__"  # gim itself, which only names what the others define
 # From the foundation up; a module may import from its own room and from the levels before it.
 LEVELS = [
     ["quick_flags", "views"],
-    ["compile_cache", "frames", "inner", "limits", "once", "replacing", "shares", "starting"],
+    [
+        "averages",
+        "compile_cache",
+        "frames",
+        "inner",
+        "limits",
+        "once",
+        "replacing",
+        "shares",
+        "starting",
+    ],
     [
         "arguments",
         "colour",

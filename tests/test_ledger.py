@@ -1,4 +1,5 @@
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ from gim.experiments.statistics import Estimate
 from gim.testing import check_claim
 from gim.testing.made_up import NEVER, made_up_results
 
-SMOKE = SCALES["smoke"]
+SMOKE = replace(SCALES["smoke"], runs=6)  # enough for intervals
 
 
 def parts(*holds):
@@ -228,7 +229,7 @@ def test_sooner_counts_runs_that_never_finish_with_all_their_episodes():
     never = {"explored": False, "total_eps": math.nan}
     finding = judged("sooner", by_agent(gim={"total_eps": 20.0}, rmax=never))
     assert finding.verdict == HOLDS
-    assert "finished: RMax 0, GIM 2 of 2 runs" in finding.parts[0].numbers
+    assert "finished: RMax 0, GIM 6 of 6 runs" in finding.parts[0].numbers
     assert judged("sooner", lambda trial: never).verdict == UNDECIDED
     assert judged("sooner", by_agent(gim=never, rmax={"total_eps": 20.0})).verdict == FAILS
     # GIM's number is too small where it never finished: that it looks sooner says nothing

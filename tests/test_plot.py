@@ -5,6 +5,7 @@ from __future__ import annotations
 import gymnasium
 import numpy as np
 import pytest
+from scipy import stats
 
 import gim
 from gim.agent import agents
@@ -14,7 +15,9 @@ from gim.model.counts import Known
 from gim.run import prepare
 
 plot = pytest.importorskip("gim.plot")
+look = pytest.importorskip("gim.plot.look")
 pytest.importorskip("matplotlib")
+backend_agg = pytest.importorskip("matplotlib.backends.backend_agg")
 image = pytest.importorskip("PIL.Image")
 
 
@@ -143,14 +146,22 @@ def test_curves_show_returns_and_regret_with_intervals() -> None:
     expected = (40 * best - runs["psrl"].returns.sum(axis=1)).mean()
     assert psrl.get_ydata()[-1] == pytest.approx(expected)
     assert random.get_ydata()[-1] > psrl.get_ydata()[-1]
-    assert len(returns.collections) == 2  # a band each
-    assert [text.get_text() for text in plot.curves(runs).legends[0].texts] == [
-        "psrl",
-        "random",
-        "optimum",
-        "random policy",
-    ]
-    assert not plot.curves(runs["psrl"][0]).axes[0].collections  # one run has no interval
+    shown = ["psrl", "random", "optimum", "random policy"]
+    assert [text.get_text() for text in plot.curves(runs).legends[0].texts] == shown
+    assert not returns.collections  # three runs have no interval
+    assert not plot.curves(runs).legends[0].get_title().get_text()
+
+
+def test_bands_of_five_runs_are_named() -> None:
+    runs = gim.run("psrl", "riverswim", 40, seeds=range(5))
+    figure = plot.curves(runs, share=0.9)
+    (band,) = figure.axes[0].collections
+    named = figure.legends[0].get_title().get_text()
+    assert named == "bands: 90 % interval of the mean (Student's t)"
+    low, high = stats.t.interval(0.9, 4, runs.returns[:, 0].mean(), stats.sem(runs.returns[:, 0]))
+    edges = band.get_paths()[0].vertices
+    at_first = edges[edges[:, 0] == 1, 1]
+    assert (at_first.min(), at_first.max()) == pytest.approx((low, high))
 
 
 def test_curves_of_a_world_without_a_table_show_returns_only() -> None:
@@ -166,6 +177,77 @@ def test_rules_are_drawn_with_their_chances() -> None:
     assert [text.get_text() for text in axis.get_yticklabels()] == ["row - 1", "col + 1"]
     with pytest.raises(ValueError, match="play more episodes"):
         plot.analogies([])
+
+
+def light(colour: str) -> float:
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts]
+    return float(np.dot((0.2126, 0.7152, 0.0722), linear))
+
+
+@pytest.mark.parametrize("page", ["#ffffff", "#131416", "#14171b"])
+def test_all_colours_are_legible_on_light_and_dark_pages(page) -> None:
+    def contrast(colour: str) -> float:
+        low, high = sorted((light(colour), light(page)))
+        return (high + 0.05) / (low + 0.05)
+
+    assert min(map(contrast, (*plot.COLOURS, look.FAINT))) >= 3
+    assert contrast(look.INK) >= 4
+
+
+PICTURES = {
+    "curves": lambda: plot.curves(gim.run("random", "riverswim", 20)),
+    "grid": lambda: plot.grid(gim.make("gridworld", map="S..#/..G./#...", horizon=20)),
+    "graph": lambda: plot.graph(gim.make("riverswim")),
+    "analogies": lambda: plot.analogies([gim.Rule("up", (({"row": -1}, 1.0),), 10, 1.0, ())]),
+    "singular_values": lambda: plot.singular_values(gim.make("riverswim")),
+    "rates": lambda: plot.rates((10, 40), {"als": [0.02, 0.01]}, "rates"),
+    "visits": lambda: plot.visits(LOG),
+    "walk": lambda: plot.walk(gim.UCBVI(), gim.make("riverswim"), episodes=2, frames=2),
+    "completion": lambda: plot.completion(
+        gim.run("psrl", "riverswim", 20).model, gim.make("riverswim")
+    ),
+    "knownness": lambda: plot.knownness(gim.GIM(m=2), gim.make("riverswim"), frames=2),
+}
+LONG = "a name that is far longer than any picture would have room for on one line"
+LOG = gim.from_log([(LONG, "go", 1.0, "b"), ("b", f"to {LONG}", 0.0, LONG), (LONG, "no", 0.0, "b")])
+
+
+@pytest.mark.parametrize("name", PICTURES)
+def test_pictures_have_no_ground_and_nothing_is_cut(name) -> None:
+    made = PICTURES[name]()
+    canvas = backend_agg.FigureCanvasAgg(made)
+    canvas.draw()
+    assert np.asarray(canvas.buffer_rgba())[0, 0, 3] == 0
+    for axis in (made, *made.axes):
+        assert axis.patch.get_facecolor()[3] < 0.5
+    shown, room = made.get_tightbbox(), made.bbox_inches
+    assert room.x0 - 0.02 <= shown.x0 <= shown.x1 <= room.x1 + 0.02
+    assert room.y0 - 0.02 <= shown.y0 <= shown.y1 <= room.y1 + 0.02
+
+
+def test_every_function_that_draws_is_looked_at() -> None:
+    drawing = {name for name in plot.__all__ if name.islower() and name not in
+               ("figure", "looks", "name_of")}  # fmt: skip
+    assert drawing == {*PICTURES}
+
+
+def test_labels_are_folded_and_never_cut() -> None:
+    figure = plot.visits(LOG)
+    shown = [t.get_text().replace("\n", " ") for t in figure.axes[0].get_xticklabels()]
+    assert shown == [*map(str, LOG.actions)]
+    names = ("up", "down", "left", "right", "extraordinary")
+    cell = {"layout": {"cells": [(0, 0)]}}
+    mdp = gim.TabularMDP(np.ones((1, 5, 1)), np.zeros((1, 5)), action_labels=names, info=cell)
+    words = {t.get_text().replace("\n", "") for t in plot.grid(mdp, np.array([4])).axes[0].texts}
+    assert "extraordinary" in words
+
+
+def test_visits_of_a_log_count_in_whole_numbers() -> None:
+    image = plot.visits(LOG).axes[0].images[0]
+    assert (image.norm.vmin, image.norm.vmax) == (1, 2)
+    shown = np.ma.masked_invalid(image.get_array()).filled(0)
+    assert np.array_equal(shown, LOG.counts.n)
 
 
 def test_a_grid_shows_start_goals_and_holes() -> None:

@@ -9,8 +9,9 @@ import pytest
 from gim.cli import main
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.catalogue import chosen
-from gim.experiments.demo.drawings import GUESS
-from gim.experiments.demo.settings import GRID, after_a_little
+from gim.experiments.demo.drawings import GUESS, what_actions_do
+from gim.experiments.demo.rules import DemoWords
+from gim.experiments.demo.settings import GRID, INVENTORY, after_a_little
 from gim.experiments.experiment import cells_of
 from gim.experiments.report.page import page
 from gim.experiments.report.static import draw, save_figures
@@ -26,6 +27,7 @@ from gim.experiments.reproduction import (
 )
 from gim.experiments.scale import SCALES
 from gim.experiments.store import Store
+from gim.inference.structure import Rule
 from gim.testing.made_up import made_up_results
 from tests import chromium
 from tests.faults import wait_for
@@ -119,10 +121,48 @@ def test_the_demonstration_begins_with_the_idea_in_a_picture_and_three_sentences
     assert pairs.count("fill-opacity") - run.mdp.S == (visits > 0).sum()  # frames have one, too
     for rule in run.analogies():
         for _, chance in rule.outcomes:
-            assert f"{chance:.2f}".removeprefix("0") in rules
+            assert f">{chance:.2f}<".replace("0.", ".") in rules
     met = visits[np.arange(run.mdp.S), np.asarray(run.best_policy())[0]] > 0
     assert policy.count('<polygon points="') == run.mdp.S
     assert policy.count(f'fill="{GUESS}"') == (~met).sum() > 0
+
+
+def test_no_label_of_a_drawing_is_cut(found):
+    """ ".66" at the edge was read as "66"."""
+    names = ["up", "w" * 30, "x"]
+    outcomes = tuple(
+        ({"row": dy, "col": dx}, 0.66) for dy, dx in ((-1, 0), (0, -1), (2, 0), (0, 3))
+    )
+    rules = [Rule(name, outcomes, 10, 1.0, ()) for name in names]
+    idea = next(each for each in found.artefacts if each.key == "demo_idea")
+    for svg in [what_actions_do(rules), *(each.svg for each in idea.pictures[0].drawings)]:
+        box = re.search(r'viewBox="0 0 ([\d.]+) ([\d.]+)"', svg)
+        wide, high = map(float, box.groups())
+        texts = re.findall(
+            r'<text x="([-\d.]+)" y="([-\d.]+)" font-size="(\d+)" text-anchor="(\w+)"[^>]*>([^<]*)',
+            svg,
+        )
+        assert len(texts) == svg.count("<text")
+        for x, y, size, anchor, words in texts:
+            room = 0.62 * float(size) * len(words)  # of this many letters in a common face
+            left = float(x) - (room / 2 if anchor == "middle" else 0)
+            assert 0 <= left <= left + room <= wide
+            assert float(size) * 0.75 <= float(y) <= high
+    assert what_actions_do(rules).count(">.66<") == 12
+
+
+def test_what_has_no_values_between_is_drawn_in_steps():
+    (figure,) = DemoWords().analyse(None).figures
+    run = after_a_little(INVENTORY)
+    orders = np.asarray(run.best_policy())[0]
+    mine, best = figure.panels[0].series
+    assert {series.kind for series in (mine, best)} == {"step"}
+    assert mine.x == list(range(run.mdp.S))
+    assert mine.y == orders.tolist()
+    assert best.y == run.mdp.plan().policy[0].tolist()
+    drawn = draw(figure).axes[0].lines
+    assert [line.get_drawstyle() for line in drawn[:2]] == ["steps-mid"] * 2
+    assert drawn[0].get_ydata().tolist() == orders.tolist()
 
 
 def test_figures_are_written_twice_alike(found, tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,8 @@ def test_seeds_that_count_are_not_those_of_rehearsals():
 
 
 def test_the_best_come_first_with_their_times():
-    end, each = BOARD.analyse(made_up_results([BOARD], SMOKE, gains)).tables
+    five = replace(SMOKE, runs=5)
+    end, each = BOARD.analyse(made_up_results([BOARD], five, gains)).tables
     assert end.rows[0][0] == "psrl"
     assert end.rows[0][1:] == ["0.950 ± 0.000", "0.950 ± 0.000", "0.950", "4.0"]
     assert "gim.paper" in {row[0] for row in end.rows}

@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gim.experiments.statistics import (
+    LEAST,
     Estimate,
     compare,
     curve_band,
     exploration_length,
     hint,
     interquartile_mean,
+    interval_of,
     iqm_interval,
     mean_interval,
 )
@@ -29,6 +31,29 @@ def test_one_run_has_no_interval():
     assert str(one) == "0.500"
     assert curve_band([[1.0, 2.0]]).low is None
     assert math.isnan(iqm_interval([0.5]).high)
+
+
+@pytest.mark.parametrize("runs", range(2, LEAST + 2))
+def test_few_runs_have_no_interval_and_notes_say_so(runs):
+    x = np.random.default_rng(0).normal(size=(runs, 3))
+    none = runs < LEAST
+    assert (curve_band(x).low is None) == none
+    assert (curve_band(x).high is None) == none
+    for made in (mean_interval(x[:, 0]), iqm_interval(x[:, 0]), compare(x[:, 0], x[:, 1])[0]):
+        assert math.isnan(made.low) == math.isnan(made.high) == none
+        assert ("(" in str(made)) != none
+    assert interval_of(runs) == (
+        "no interval of fewer than 5" if none else "95 % bootstrap interval"
+    )
+
+
+def test_few_runs_tell_nobody_apart():
+    """The least of three differences is above 0 in one case of eight by chance alone."""
+    made = compare([2.0, 2.1, 2.2], [1.0, 1.0, 1.0])
+    assert not made.apart
+    assert made.needed == LEAST
+    said = "3 runs are too few to tell x from y: make 5 or more"
+    assert hint("x", "y", made) == said
 
 
 def test_equal_runs_have_a_sharp_interval():
@@ -86,7 +111,7 @@ def test_interquartile_mean_is_a_trimmed_mean(x):
 def test_estimates_lie_within_the_values(x):
     for got in (mean_interval(x), iqm_interval(x)):
         assert min(x) - 1e-9 <= got.mean <= max(x) + 1e-9
-        if len(x) > 1:
+        if len(x) >= LEAST:
             assert min(x) - 1e-9 <= got.low <= got.high <= max(x) + 1e-9
 
 
@@ -107,13 +132,13 @@ def test_pairing_finds_what_the_means_alone_would_not():
 
 
 def test_too_few_runs_get_a_hint():
-    a, b = [0.9, 0.7, 0.8, 0.85], [0.85, 0.75, 0.82, 0.8]
+    a, b = [0.9, 0.7, 0.8, 0.85, 0.81], [0.85, 0.75, 0.82, 0.8, 0.8]
     got = compare(a, b)
     d = np.subtract(a, b)
     needed = math.ceil(((1.959964 + 0.841621) * d.std(ddof=1) / d.mean()) ** 2)
     assert not got.apart
     assert got.needed == needed
-    assert hint("x", "y", got) == f"4 runs do not tell x from y: about {needed:,} would"
+    assert hint("x", "y", got) == f"5 runs do not tell x from y: about {needed:,} would"
     assert hint("x", "y", compare([1.0], [2.0])) == "one run does not tell x from y: make more"
     same = compare([1.0, 2.0], [1.0, 2.0])
     assert hint("x", "y", same) == "2 runs do not tell x from y: they did the same"

@@ -168,15 +168,24 @@ def test_commas_separate_agents_but_not_parameters():
 def test_compare_shows_a_table(capsys):
     gim.make("riverswim", length=4).save("mine.npz")
     words = ["compare", "riverswim", "mine.npz", "FrozenLake-v1", "--agents", "optimal,random"]
-    assert main([*words, "--runs", "3", "--episodes", "40", "--engine", "serial"]) == 0
+    assert main([*words, "--runs", "5", "--episodes", "40", "--engine", "serial"]) == 0
     out, _ = capsys.readouterr()
-    assert out.count("40 episodes, 3 runs") == 3
+    assert out.count("40 episodes, 5 runs") == 3
     rows = [line.split() for line in out.splitlines() if line.startswith("optimal ")]
     assert len(rows) == 3
     assert 0.5 < float(rows[0][1]) < 1.5
     low, high = map(float, rows[0][2].split(".."))
     assert low <= float(rows[0][1]) <= high
     assert set(Path().iterdir()) == {Path("mine.npz")}
+
+
+def test_few_runs_show_no_interval(capsys):
+    words = ["compare", "riverswim", "--agents", "optimal,random", "--runs", "4"]
+    assert main([*words, "--episodes", "20", "--engine", "serial"]) == 0
+    out, _ = capsys.readouterr()
+    assert ".." not in out
+    assert "nan" not in out
+    assert "4 runs are too few to tell optimal from random: make 5 or more" in out
 
 
 def test_one_run_shows_no_interval(capsys):

@@ -149,6 +149,17 @@ def test_bar_shows_share_rate_and_time_left(width) -> None:
     assert paper.screen() == ""  # wiped
 
 
+def test_bar_goes_only_forward(width) -> None:
+    paper, clock = Paper(), Clock()
+    with Progress(100, "x", paper, clock) as bar:
+        seen = []
+        for done in (10, 88, 24, 30, 90):
+            clock.time += 1
+            bar.update(done)
+            seen.append(int(paper.screen().split("%")[0].split()[-1]))
+    assert seen == [10, 88, 88, 88, 90]
+
+
 def test_bar_is_drawn_at_most_ten_times_a_second(width) -> None:
     paper, clock = Paper(), Clock()
     with Progress(10_000, "x", paper, clock) as bar:

@@ -13,12 +13,16 @@ class Series:
     name: str  # of the agent, or whatever the legend shows
     x: list[float | None]
     y: list[float | None]  # None leaves a gap
-    low: list[float | None] | None = None  # 95 % interval, where there is more than one run
+    low: list[float | None] | None = (
+        None  # of the interval, where there are runs enough; the note names it
+    )
     high: list[float | None] | None = None
     text: list[str] | None = None  # shown on hover, a line per point
     marks: bool = False  # mark the points, as in a sweep
     hollow: list[bool] | None = None  # marks that stand for runs not all finished
-    kind: str = "line"  # or "arrow", "node" and "label" in a graph
+    # Or "step": a level around each x, for what has no values between; "arrow", "node" and "label"
+    # in a graph.
+    kind: str = "line"
     angle: list[float] | None = None  # of arrow heads, in degrees, clockwise from the top
 
 

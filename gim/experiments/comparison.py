@@ -24,16 +24,23 @@ def comparison_table(
         width: columns of the screen; None: any.
 
     Score is the mean return over the optimum, `vs best` the mean paired difference to the best
-    agent, with 95 % intervals; `effect` is that difference in standard deviations. Without an exact
-    optimum the returns themselves are compared. `explored after` are the episodes until an agent
-    that explores first had done so; a dash where it explores as it goes, or had not by the end.
+    agent, both with intervals from five runs on; `effect` is that difference in standard
+    deviations. Without an exact optimum the returns themselves are compared. `explored after` are
+    the episodes until an agent that explores first had done so; a dash where it explores as it
+    goes, or had not by the end.
     """
     measure = measure_of(parts)
     best = best_of(parts)
     order = sorted(range(len(parts)), key=lambda i: -_mean(parts[i], measure))
     rows = [[agents[i], *_cells(parts[i], parts[best], measure, i == best)] for i in order]
     vs = f"vs {agents[best]}"
-    head = ["agent", measure.replace("_", " "), "95 % interval", vs, "effect"]
+    head = [
+        "agent",
+        measure.replace("_", " "),
+        f"{100 * statistics.LEVEL:g} % interval",
+        vs,
+        "effect",
+    ]
     head += ["explored after", "plans", "time"]
     if all(row[EXPLORED] == NONE for row in rows):
         for row in (head, *rows):
@@ -89,7 +96,7 @@ def _mean(part: Results, measure: str) -> float:
 
 def _cells(part: Results, best: Results, measure: str, is_best: bool) -> list[str]:
     estimate = statistics.mean_interval(part.column(measure))
-    several = estimate.runs > 1
+    several = not np.isnan(estimate.low)
     versus = effect = ""
     if not is_best:
         compared = statistics.compare(part.column(measure), best.column(measure))
@@ -97,6 +104,7 @@ def _cells(part: Results, best: Results, measure: str, is_best: bool) -> list[st
         versus = f"{gap.mean:+.3f}"
         if several:
             versus += f" ({gap.low:+.3f}..{gap.high:+.3f})"
+        if gap.runs > 1:
             effect = f"{compared.effect:+.1f}"
     length = statistics.exploration_length(part.column("total_eps"), part.column("episodes"))
     return [

@@ -32,9 +32,7 @@ class Status(NamedTuple):
     mean: float  # mean score of the trials finished so far; NaN without any
     result: Result | None  # of the trial that ended; None at the start
     unheard: int = 0  # agents of which no trial has ended: how long theirs take is not known yet
-    share: float = (
-        0.0  # of the work that is done: by time, as far as it can be told, else by trials
-    )
+    share: float = 0.0  # of the work that is done, by time as far as it can be told; never falls
 
 
 class Stopped(KeyboardInterrupt):
@@ -142,7 +140,7 @@ class Tally:
             self.left[trial.agent] += trial.episodes
         self.played, self.seconds = Counter[str](), Counter[str]()  # by agent
         self.done = self.scored = 0
-        self.scores = 0.0
+        self.scores = self.share = 0.0
 
     def add(self, trial: Trial, result: Result) -> Status:
         """One more is done."""
@@ -158,14 +156,23 @@ class Tally:
         """Where things stand."""
         mean = self.scores / self.scored if self.scored else math.nan
         unheard = len(self.left) - len(self.played)
-        share = self.done / self.total if unheard else self._share()
+        # An estimate may turn out too high: then it waits, since what is done stays done.
+        self.share = max(self.share, self._share(unheard))
+        share = self.share
         return Status(self.done, self.total, self.played.total(), mean, result, unheard, share)
 
-    def _share(self) -> float:
-        """Of the time, if an agent's episodes take as long as they did so far."""
+    def _share(self, unheard: int) -> float:
+        """Of the time, if an agent's episodes take as long as they did so far.
+
+        Those of an agent that was not heard of yet count as the dearest, and may well be dearer:
+        half of the bar is kept for them.
+        """
+        each = {a: self.seconds[a] / played for a, played in self.played.items()}
+        dearest = max(each.values(), default=0.0)
         spent = sum(self.seconds.values())
-        ahead = sum(self.seconds[a] / self.played[a] * left for a, left in self.left.items())
-        return spent / (spent + ahead) if spent + ahead > 0 else self.done / self.total
+        ahead = sum(each.get(a, dearest) * left for a, left in self.left.items())
+        share = spent / (spent + ahead) if spent + ahead > 0 else self.done / self.total
+        return share / 2 if unheard else share
 
 
 @contextlib.contextmanager

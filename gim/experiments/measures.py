@@ -39,6 +39,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.averages import equal_groups, size_for
 from gim.mdp import TabularMDP
 from gim.runs import Run
 
@@ -150,19 +151,17 @@ def curves(returns: NDArray[np.float64]) -> dict[str, NDArray[Any]]:
     """Returns [episodes], thinned to at most `POINTS` points.
 
     `episode` is the number of episodes played at each point, `cumulative` the reward of all of
-    them, `return` the mean over the episodes since the point before.
+    them, `return` the mean over the latest of them, of equally many at every point.
     """
     edges = points(returns.size)
     sums = np.cumsum(returns)[edges - 1]
-    starts = np.append(0, edges[:-1])
-    means = np.add.reduceat(returns, starts) / (edges - starts)
+    means = returns[equal_groups(returns.size, size_for(returns.size, POINTS))].mean(axis=1)
     return {"episode": edges, "cumulative": sums, "return": means}
 
 
 def points(episodes: int) -> NDArray[np.int64]:
-    """The episodes, counted from 1, at which a curve is kept: evenly spaced, the last included."""
-    n = min(POINTS, episodes)
-    return np.arange(1, n + 1, dtype=np.int64) * episodes // n
+    """The episodes, counted from 1, at which a curve is kept: evenly spaced, and the last."""
+    return equal_groups(episodes, size_for(episodes, POINTS))[:, -1] + 1
 
 
 @contextmanager

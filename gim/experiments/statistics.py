@@ -5,7 +5,8 @@ Nothing is left out: a NaN makes the mean NaN (see `exploration_length` for runs
 
 Intervals are expanded percentile bootstrap intervals (Efron, 1979; Hesterberg, 2015): the plain
 percentile interval of n runs is too narrow by a factor of about sqrt((n - 1) / n), and has no
-t-quantile in it; asking for more extreme quantiles mends both. One run has no interval.
+t-quantile in it; asking for more extreme quantiles mends both. Fewer than `LEAST` runs have no
+interval: resamples of three runs are but ten different ones, and say next to nothing of a fourth.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from scipy import special
 
 DRAWS = 4000  # resamples of a bootstrap
 LEVEL = 0.95  # of an interval
+LEAST = 5  # runs that have an interval
+INTERVAL = f"{100 * LEVEL:g} % bootstrap interval"  # what it is called wherever one is shown
 POWER = 0.8  # with which a difference is to be found
 BLOCK = 2**22  # numbers held at a time
 
@@ -26,7 +29,7 @@ Floats = NDArray[np.float64]
 
 
 class Estimate(NamedTuple):
-    """A mean and the ends of its interval; those are NaN for a single run."""
+    """A mean and the ends of its interval; those are NaN for fewer than `LEAST` runs."""
 
     mean: float
     low: float
@@ -34,13 +37,13 @@ class Estimate(NamedTuple):
     runs: int
 
     def __str__(self) -> str:
-        if self.runs < 2 or math.isnan(self.low):
+        if math.isnan(self.low):
             return f"{self.mean:.3f}"
         return f"{self.mean:.3f} ({self.low:.3f}..{self.high:.3f})"
 
 
 class Band(NamedTuple):
-    """Means of a curve and the ends of their intervals, [points] each; no band for a single run."""
+    """Means of a curve and the ends of their intervals, [points] each; no band of too few runs."""
 
     mean: Floats
     low: Floats | None
@@ -76,8 +79,10 @@ def mean_interval(values: ArrayLike, seed: int = 0, level: float = LEVEL) -> Est
     """Mean of values [runs], with its bootstrap interval.
 
     Example:
-        >>> mean_interval([0.8, 0.9, 0.85, 0.95]).mean
-        0.875
+        >>> str(mean_interval([0.8, 0.9, 0.85, 0.95, 0.875]))
+        '0.875 (0.814..0.940)'
+        >>> str(mean_interval([0.8, 0.9, 0.85, 0.95]))
+        '0.875'
     """
     x = _values(values)
     band = curve_band(x[:, None], seed, level)
@@ -91,7 +96,7 @@ def curve_band(curves: ArrayLike, seed: int = 0, level: float = LEVEL) -> Band:
     x = np.asarray(curves, np.float64)
     runs, points = x.shape
     mean = x.mean(axis=0)
-    if runs < 2:
+    if runs < LEAST:
         return Band(mean, None, None)
     share = _expanded((1 - level) / 2, runs)
     weights = _resamples(runs, seed)
@@ -101,6 +106,16 @@ def curve_band(curves: ArrayLike, seed: int = 0, level: float = LEVEL) -> Band:
         means = weights @ x[:, i : i + step]
         low[i : i + step], high[i : i + step] = np.quantile(means, (share, 1 - share), axis=0)
     return Band(mean, low, high)
+
+
+def interval_of(runs: int) -> str:
+    """What a note says of the intervals around means of so many runs.
+
+    Example:
+        >>> interval_of(20), interval_of(3)
+        ('95 % bootstrap interval', 'no interval of fewer than 5')
+    """
+    return INTERVAL if runs >= LEAST else f"no interval of fewer than {LEAST}"
 
 
 def interquartile_mean(values: ArrayLike) -> float:
@@ -126,7 +141,7 @@ def iqm_interval(values: ArrayLike, seed: int = 0, level: float = LEVEL) -> Esti
     """Interquartile mean of values [runs], with its bootstrap interval."""
     x = _values(values)
     middle = interquartile_mean(x)
-    if x.size < 2:
+    if x.size < LEAST:
         return Estimate(middle, math.nan, math.nan, x.size)
     rng = np.random.default_rng(seed)
     drawn = np.sort(x[rng.integers(x.size, size=(DRAWS, x.size))], axis=1)
@@ -142,7 +157,7 @@ def compare(a: ArrayLike, b: ArrayLike, seed: int = 0, level: float = LEVEL) -> 
     """Compare two agents by values [runs] on the same seeds, in the same order.
 
     Example:
-        >>> better = compare([0.9, 0.8, 0.95, 0.9], [0.8, 0.72, 0.83, 0.81])
+        >>> better = compare([0.9, 0.8, 0.95, 0.9, 0.8], [0.8, 0.72, 0.83, 0.81, 0.73])
         >>> better.apart, better.wins
         (True, 1.0)
     """
@@ -170,6 +185,8 @@ def hint(a: str, b: str, comparison: Comparison) -> str | None:
         return None
     if runs < 2:
         return f"one run does not tell {a} from {b}: make more"
+    if runs < LEAST and difference.mean:
+        return f"{runs} runs are too few to tell {a} from {b}: make {needed or LEAST:,} or more"
     text = f"{runs} runs do not tell {a} from {b}"
     return f"{text}: about {needed:,} would" if needed else f"{text}: they did the same"
 
@@ -213,4 +230,4 @@ def _needed(effect: float, runs: int, level: float) -> int | None:
     if not math.isfinite(effect) or effect == 0:
         return None
     z = special.ndtri((1 + level) / 2) + special.ndtri(POWER)
-    return max(runs + 1, math.ceil((z / effect) ** 2))
+    return max(runs + 1, LEAST, math.ceil((z / effect) ** 2))

@@ -11,7 +11,7 @@ import numpy as np
 from gim.experiments.artefact import Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, episodes_of, pick
 from gim.experiments.settings import setting_title
-from gim.experiments.statistics import Estimate, mean_interval
+from gim.experiments.statistics import Estimate, interval_of, mean_interval
 
 NOTHING = "-"  # a cell of a table in which there is nothing to say
 
@@ -24,7 +24,7 @@ def means_table(
     title: str,
     digits: int = 3,
 ) -> Table:
-    """A row per task, a column per agent: the mean, and half the width of its 95 % interval."""
+    """A row per task, a column per agent: the mean, and half the width of its interval."""
     found = pick(cells, setting)
     rows = [
         [panel, *(spoken(estimate_of(results.values(c, measure)), digits) for c in inside)]
@@ -103,7 +103,7 @@ def runs_of(cells: Sequence[Cell]) -> str:
     lengths = sorted({episodes_of(cell) for cell in cells})
     episodes = " or ".join(f"{n:,}" for n in lengths) or "0"
     if runs > 1:
-        return f"Mean of {runs} runs of {episodes} episodes, 95 % bootstrap interval"
+        return f"Mean of {runs} runs of {episodes} episodes, {interval_of(runs)}"
     return f"One run of {episodes} episodes"
 
 

@@ -5,6 +5,7 @@ One HTML file without scripts, and nothing is fetched; every label is escaped.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
@@ -17,10 +18,11 @@ from gim.inference.certificate import certifiable
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
 from gim.shares import DEVIATIONS, percent
+from gim.terminal import width_of
 
 ROWS = 50  # states of a table
 CELLS = 80  # states or actions of a picture
-LINE, LETTER, LONGEST = 13, 6, 24  # pixels of a line and a letter; letters of a label
+LINE, LETTER, WIDE, LONGEST = 13, 6.5, 11, 24  # pixels of a line, a letter, a wide one; letters
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #222; background: #fff; }
@@ -185,16 +187,19 @@ def picture(log: Log) -> str:
     for s in range(0, S, -(-LINE // high)):  # as many as there is room for
         at = f'x="-6" y="{s * high + high / 2:g}"'
         cells.append(
-            f'<text {at} text-anchor="end" dominant-baseline="central">{escape(rows[s])}</text>'
+            f'<text {at} text-anchor="end" dominant-baseline="central">{escape(rows[s])}'
+            f"<title>{escape(str(log.states[s]))}</title></text>"
         )
     for a in range(0, A, -(-LINE // wide)):
         x, y = a * wide + wide / 2, S * high + 8
         turn = f'transform="rotate(-45 {x:g} {y})"'
         cells.append(
-            f'<text x="{x:g}" y="{y}" text-anchor="end" {turn}>{escape(columns[a])}</text>'
+            f'<text x="{x:g}" y="{y}" text-anchor="end" {turn}>{escape(columns[a])}'
+            f"<title>{escape(str(log.actions[a]))}</title></text>"
         )
-    left, below = (LETTER * max(map(len, names)) + 12 for names in (rows, columns))
-    width, height = left + A * wide + 8, S * high + below + 8
+    slant = [math.sqrt(0.5) * (_room(name) + LINE) for name in columns]  # as far left as down
+    left = math.ceil(max(*map(_room, rows), *(far - a * wide for a, far in enumerate(slant))) + 8)
+    width, height = left + A * wide + 8, math.ceil(S * high + max(slant) + 16)
     size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
     cut = "" if (S, A) == (log.S, log.A) else f", the first {S} states and {A} actions"
     text = f"Visits of pairs{cut}: states from top to bottom, actions from left to right."
@@ -204,8 +209,14 @@ def picture(log: Log) -> str:
     )
 
 
+def _room(name: str) -> float:
+    """How wide a label is at the most, in pixels."""
+    wide = sum(width_of(letter) > 1 or letter.isupper() or letter in "mw@%" for letter in name)
+    return LETTER * (len(name) - wide) + WIDE * wide
+
+
 def _brief(name: Any) -> str:
-    """A label, cut if it is long."""
+    """A label, which ends in dots if it is long; its tip and the table have all of it."""
     text = str(name)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

@@ -1,11 +1,12 @@
 """All pictures, in one look that is safe for the colour-blind (Okabe and Ito's colours, cividis).
 
-Each function returns a matplotlib `Figure`; save it with ``figure.savefig("name.png")``. Needs the
-extra `plot`: ``pip install "gim[plot]"``.
+They have no ground of their own and are legible on white and on dark pages. Each function returns
+a matplotlib `Figure`; save it with ``figure.savefig("name.png")``. Needs the extra `plot`:
+``pip install "gim[plot]"``.
 """
 
 from gim.plot.logs import visits
-from gim.plot.look import COLOURS, LOOK, MAP, figure, looks, name_of
+from gim.plot.look import COLOURS, LOOK, MAP, PAPER, figure, looks, name_of
 from gim.plot.models import completion, knownness, rates, singular_values
 from gim.plot.runs import analogies, curves
 from gim.plot.walk import walk
@@ -15,6 +16,7 @@ __all__ = [
     "COLOURS",
     "LOOK",
     "MAP",
+    "PAPER",
     "analogies",
     "completion",
     "curves",

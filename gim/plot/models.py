@@ -9,7 +9,7 @@ import numpy as np
 from gim.agent import Agent
 from gim.mdp import TabularMDP
 from gim.model.matrices import dynamic_matrices
-from gim.plot.look import COLOURS, MAP, figure, looks, name_of
+from gim.plot.look import COLOURS, INK, MAP, VEIL, figure, folded, looks, name_of
 from gim.run import prepare
 
 
@@ -63,7 +63,7 @@ def completion(model: Any, truth: TabularMDP, s: int | None = None) -> Any:
     for axis, title, matrix in zip(axes[0], titles, (true, known, made_up, error), strict=True):
         limits = (0, max(high - low, 1e-12)) if title == "error" else (low, high)
         picture = axis.imshow(matrix, cmap=MAP, vmin=limits[0], vmax=limits[1], aspect="auto")
-        axis.set_facecolor("#DDDDDD")
+        axis.set_facecolor(VEIL)
         axis.set_title(title if title != "error" else f"error (mean {error.mean():.3f})")
         axis.set_xlabel("action")
         axis.set_xticks([])
@@ -108,11 +108,13 @@ def rates(visits: Any, errors: dict[str, Any], title: str) -> Any:
     for (name, values), colour in zip(errors.items(), COLOURS, strict=False):
         axis.plot(m, values, marker="o", ms=4, color=colour, label=name)
     top = max(float(np.max(values)) for values in errors.values())
-    axis.plot(m, 1.3 * top * np.sqrt(m[0] / m), "k:", lw=1.2, label="proportional to 1/√m")
+    axis.plot(
+        m, 1.3 * top * np.sqrt(m[0] / m), ":", color=INK, lw=1.2, label="proportional to 1/√m"
+    )
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlabel("visits of each known pair, m")
     axis.set_ylabel("root mean square error")
-    axis.set_title(title)
+    axis.set_title(folded(title, 44))
     axis.legend(frameon=False, fontsize=8)
     return made

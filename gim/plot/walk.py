@@ -17,6 +17,7 @@ from gim.run import prepare
 from gim.runs import Run
 
 MOST_NAMED = 6  # actions whose names fit below a table
+CLEAR = 31  # the colour of a film that is none
 SHADES = 0.9  # the darkest shade of a pair that was met, but not often enough to be known
 
 
@@ -120,14 +121,17 @@ def _learned(run: Run, s: int) -> NDArray[np.float64]:
 
 
 def _pixels(made: Any) -> Any:
-    """A frame as an image of few colours."""
+    """A frame as an image of few colours, the last of which is none: it shows the page."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from PIL import Image
 
     canvas: Any = FigureCanvasAgg(made)  # its methods have no types
     canvas.draw()
-    drawn = Image.fromarray(np.asarray(canvas.buffer_rgba())).convert("RGB")
-    return drawn.quantize(32)
+    drawn = np.asarray(canvas.buffer_rgba())
+    shades = Image.fromarray(drawn).convert("RGB").quantize(CLEAR, dither=Image.Dither.NONE)
+    frame = Image.fromarray(np.where(drawn[..., 3] < 128, CLEAR, np.asarray(shades)).astype("u1"))
+    frame.putpalette([*(shades.getpalette() or [])[: 3 * CLEAR], 0, 0, 0])
+    return frame
 
 
 def _save(shots: list[Any], path: Path, seconds: float) -> None:
@@ -135,4 +139,13 @@ def _save(shots: list[Any], path: Path, seconds: float) -> None:
     each = max(20, round(1000 * seconds / len(shots)))
     lasts = [each] * (len(shots) - 1) + [each + 1500]
     with files.replacing(path) as file:
-        shots[0].save(file, "GIF", save_all=True, append_images=shots[1:], duration=lasts, loop=0)
+        shots[0].save(
+            file,
+            "GIF",
+            save_all=True,
+            append_images=shots[1:],
+            duration=lasts,
+            loop=0,
+            transparency=CLEAR,
+            disposal=2,  # a frame is wiped before the next, which has holes
+        )

@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.mdp import TabularMDP
-from gim.plot.look import COLOURS, MAP, figure, looks, name_of
+from gim.plot.look import COLOURS, INK, MAP, figure, folded, legend_below, looks, name_of
 
 ARROWS = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}
 MOST_STATES, MOST_ARROWS = 40, 400  # of a graph that can be read
-WALL, MARK = "#333333", "#D55E00"
+WALL = "#333333"  # over a hole
+BESIDE = 0.16  # from an arrow to what is written along it
 
 
 @looks
@@ -41,7 +42,7 @@ def grid(
     shades = np.full((rows, columns), np.nan)
     shades[places[:, 0], places[:, 1]] = value
     picture = axis.imshow(shades, cmap=MAP)
-    axis.set_facecolor(WALL)
+    axis.patch.set(hatch="////", edgecolor=INK, linewidth=0)  # shows where there is no cell: walls
     symbols = layout.get("symbols", [""] * mdp.S)
     middle = np.nanmean([np.nanmin(shades), np.nanmax(shades)])
     for s, (row, column) in enumerate(places):
@@ -59,7 +60,7 @@ def grid(
             continue
         action = str(mdp.action_label(int(first[s])))
         if action not in ARROWS:
-            axis.text(column, row, action[:5], **middle_of, fontsize=7)
+            axis.text(column, row, folded(action, 8), **middle_of, fontsize=7)
             continue
         dx, dy = ARROWS[action]
         tail, head = (column - 0.3 * dx, row + 0.3 * dy), (column + 0.3 * dx, row - 0.3 * dy)
@@ -103,13 +104,13 @@ def graph(mdp: TabularMDP, least: float = 0.0) -> Any:
         _arrow(axis, at, s, t, a, _label(mdp, s, a, t, p))
     for s, (x, y) in enumerate(at):
         double = {"linewidth": 3} if mdp.terminal[s] else {"linewidth": 1.2}
-        axis.scatter(x, y, s=820, facecolor="white", edgecolor="black", zorder=3, **double)
+        axis.scatter(x, y, s=820, facecolor="none", edgecolor=INK, zorder=3, **double)
         name = mdp.state_labels[s] if mdp.state_labels else str(s)  # short, to fit the circle
         axis.text(x, y, name, ha="center", va="center", zorder=4, fontsize=7)
     for a in range(mdp.A):
         colour = COLOURS[a % len(COLOURS)]
         axis.plot([], [], color=colour, lw=1.5, label=mdp.action_label(a))
-    axis.legend(loc="upper center", bbox_to_anchor=(0.5, -0.01), ncol=mdp.A, frameon=False)
+    legend_below(made, *axis.get_legend_handles_labels())
     axis.set_xlim(at[:, 0].min() - 1.2, at[:, 0].max() + 1.2)
     axis.set_ylim(at[:, 1].min() - 1.2, at[:, 1].max() + 1.2)
     axis.set_aspect("equal")
@@ -132,7 +133,6 @@ def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> No
     colour = COLOURS[a % len(COLOURS)]
     style = {"arrowstyle": "-|>", "color": colour, "lw": 1.1, "shrinkA": 15, "shrinkB": 15}
     words = {"fontsize": 6.5, "color": colour, "ha": "center", "va": "center", "zorder": 5}
-    words["bbox"] = {"facecolor": "white", "edgecolor": "none", "pad": 0.4, "alpha": 0.8}
     x, y = at[s]
     if s == t:  # loops leave at an angle of their own
         angle = np.pi * (0.5 + (-0.25, 0.25, -1.25, 1.25)[a % 4])
@@ -148,7 +148,8 @@ def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> No
     axis.annotate("", xy=at[t], xytext=(x, y), arrowprops=style)
     way = at[t] - at[s]
     normal = np.array([way[1], -way[0]])
-    axis.text(*(at[s] + 0.5 * way + 0.5 * bend * normal), text, **words)
+    beside = 0.5 * bend * normal + BESIDE * normal / np.hypot(*normal)  # on its outer side
+    axis.text(*(at[s] + 0.5 * way + beside), text, **words)
 
 
 def _arrows(mdp: TabularMDP, least: float) -> list[tuple[int, int, int, float]]:

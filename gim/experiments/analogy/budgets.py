@@ -14,7 +14,7 @@ from gim.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
 from gim.experiments.figures import line_through
 from gim.experiments.scale import Scale
 from gim.experiments.seeds import seeds
-from gim.experiments.statistics import compare
+from gim.experiments.statistics import INTERVAL, compare, interval_of
 from gim.experiments.tables import estimate_of, signed, spoken
 
 ACTIVE = "active"
@@ -84,7 +84,7 @@ class Budgets(AnalogyStudy):
     def analyse(self, results: ResultsByCell) -> Artefact:
         """The value of the policy after each budget, and what active walking gains."""
         found = self.cells(results.scale)
-        runs = f"{len(found[0].trials)} runs, 95 % interval"
+        runs = f"{len(found[0].trials)} runs, {interval_of(len(found[0].trials))}"
         panels = [
             Panel(panel, "visits of a pair, mean", SHARE, _lines(results, inside), log_x=True)
             for panel, inside in by_panel(found)
@@ -118,7 +118,7 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         gains = [signed(compare(scores[0], other).difference) for other in scores[1:]]
         rows.append([panel, f"{x:g}", *gains])
     heads = ["task", "visits", *(f"over {walk}" for walk in WALKS[1:])]
-    return Table("Paired gain of active walking", heads, rows, "Mean difference, 95 % interval.")
+    return Table("Paired gain of active walking", heads, rows, f"Mean difference, {INTERVAL}.")
 
 
 def _groups(cells: Sequence[Cell]) -> list[tuple[str, float, list[Cell]]]:

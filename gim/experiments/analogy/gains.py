@@ -11,7 +11,7 @@ from gim.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
 from gim.experiments.artefact import Figure, Panel, Series, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, distinct, episodes_of, pick
 from gim.experiments.figures import line_through
-from gim.experiments.statistics import Estimate, compare, curve_band
+from gim.experiments.statistics import INTERVAL, Estimate, compare, curve_band, interval_of
 from gim.experiments.tables import NOTHING, estimate_of, signed, spoken
 
 MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
@@ -56,7 +56,7 @@ def share_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         "Share of the optimum over the first episodes",
         ["task", "agent", *(f"{h:,}" for h in columns)],
         rows,
-        f"Mean ± half of the 95 % bootstrap interval, {_runs(cells)}.",
+        f"Mean ± half of the {INTERVAL}, {_runs(cells)}.",
     )
 
 
@@ -95,7 +95,7 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],
         rows,
         f"Mean difference in the share of the optimum over all episodes, {_runs(cells)} on the same"
-        " seeds, with its 95 % interval. It pays if the interval lies above 0; it harms if the mean"
+        f" seeds, with its {INTERVAL}. It pays if the interval lies above 0; it harms if the mean"
         f" is below -{HARM:g}, whatever the interval; else it is neutral.",
     )
 
@@ -106,7 +106,7 @@ def share_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title
         Panel(panel, "episodes", SHARE, [_curve(results, cell) for cell in inside], log_x=True)
         for panel, inside in by_panel(cells)
     ]
-    note = f"Mean over all episodes so far, {_runs(cells)}, 95 % bootstrap interval."
+    note = f"Mean over all episodes so far, {_runs(cells)}, {interval_of(_most(cells))}."
     return Figure(name, title, panels, note)
 
 
@@ -133,7 +133,8 @@ def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title:
             if mine:
                 lines.append(line_through(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
-    note = f"Mean of paired differences at the end of the run, {_runs(cells)}, 95 % interval."
+    interval = interval_of(_most(cells))
+    note = f"Mean of paired differences at the end of the run, {_runs(cells)}, {interval}."
     return Figure(name, title, panels, note)
 
 
@@ -146,6 +147,10 @@ def _curve(results: ResultsByCell, cell: Cell) -> Series:
         ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
         means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
     return line_through(cell.agent, at.tolist(), means, marks=False)
+
+
+def _most(cells: Sequence[Cell]) -> int:
+    return max((len(cell.trials) for cell in cells), default=0)
 
 
 def _runs(cells: Sequence[Cell]) -> str:

@@ -1,7 +1,7 @@
 """Small pictures as SVG: pairs that were met, what actions do, a policy on a grid.
 
 Colours are variables of the report page, so that they follow its light and dark look; the second
-value of each is what a file of its own shows.
+value of each is what a file of its own shows, on a white page or a dark one.
 """
 
 from __future__ import annotations
@@ -17,13 +17,15 @@ from numpy.typing import NDArray
 from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 
-INK, LINE, BOX = "var(--ink, #1c1f24)", "var(--line, #dde1e7)", "var(--box, #f5f7f9)"
-SEEN, GUESS = "var(--link, #0b63a5)", "var(--guess, #b35c00)"
+INK, LINE, BOX = "var(--ink, #7b7b7b)", "var(--line, #80808066)", "var(--box, none)"
+SEEN, GUESS = "var(--link, #2a7ab8)", "var(--guess, #c06a10)"
 SIDE, MARGIN = 30, 4  # of a cell, and around them all
 WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}  # across, down
 BLIND = "H#"  # cells that nobody acts in: holes and walls
-ROSE = 124  # of the box in which one action is drawn
+LEAST = 62  # half of the box in which one action is drawn, if there is no more to it
 REACH = 48  # of an arrow that is certain
+NAME, CHANCE = 13, 11  # sizes of letters
+LETTER = 0.68  # of its size: how wide a letter is
 
 
 def met_pairs(mdp: TabularMDP, visits: NDArray[Any]) -> str:
@@ -53,22 +55,42 @@ def met_pairs(mdp: TabularMDP, visits: NDArray[Any]) -> str:
 
 def what_actions_do(rules: Sequence[Rule]) -> str:
     """Where each action leads, with its chances; rules in changes of row and col, two abreast."""
+    ways = [list(_ways(rule)) for rule in rules]
+    far = [
+        max(abs(x) + _wide(words, CHANCE) / 2, abs(y) + CHANCE)
+        for way in ways
+        for *_, x, y, words in way
+    ]
+    names = [_wide(str(rule.action), NAME) / 2 for rule in rules]
+    half = MARGIN + max([LEAST, *far, *names])  # of a box, so that nothing is cut at its edge
+    wide, high = 2 * half, 2 * half + NAME
     parts = []
-    for i, rule in enumerate(rules):
-        x, y = ROSE * (i % 2 + 0.5), ROSE * (i // 2 + 0.5)
-        parts.append(_text(x - ROSE / 2 + 6, y - ROSE / 2 + 14, str(rule.action), anchor="start"))
-        parts.append(f'<circle cx="{x}" cy="{y}" r="3" fill="{INK}"/>')
-        for change, chance in rule.outcomes:
-            dx, dy = float(change.get("col", 0)), float(change.get("row", 0))
-            if (dx, dy) == (0.0, 0.0) or chance < 0.005:
-                continue
-            reach = REACH * math.sqrt(chance)
-            parts.append(_arrow(x, y, x + reach * dx, y + reach * dy, SEEN, 1 + 4 * chance))
-            words = f"{chance:.2f}".removeprefix("0")
-            away = reach + 12 + 4 * abs(dx)
-            parts.append(_text(x + away * dx, y + away * dy + 4, words, 11))
-    high = ROSE * math.ceil(len(rules) / 2)
-    return _svg(2 * ROSE, high, parts, "what each action does")
+    for i, (rule, way) in enumerate(zip(rules, ways, strict=True)):
+        left, top = wide * (i % 2), high * (i // 2)
+        x, y = left + half, top + NAME + half
+        parts.append(_text(left + MARGIN, top + NAME, str(rule.action), NAME, anchor="start"))
+        parts.append(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="3" fill="{INK}"/>')
+        for dx, dy, chance, at_x, at_y, words in way:
+            parts.append(_arrow(x, y, x + dx, y + dy, SEEN, 1 + 4 * chance))
+            parts.append(_text(x + at_x, y + at_y + 4, words, CHANCE))
+    return _svg(2 * wide, high * math.ceil(len(rules) / 2), parts, "what each action does")
+
+
+def _ways(rule: Rule) -> Iterator[tuple[float, float, float, float, float, str]]:
+    """Each arrow of an action: its end, its chance, and what is written where, from the middle."""
+    for change, chance in rule.outcomes:
+        dx, dy = float(change.get("col", 0)), float(change.get("row", 0))
+        if (dx, dy) == (0.0, 0.0) or chance < 0.005:
+            continue
+        reach = REACH * math.sqrt(chance)
+        away = reach + 12 + 4 * abs(dx)
+        words = f"{chance:.2f}".removeprefix("0")
+        yield reach * dx, reach * dy, chance, away * dx, away * dy, words
+
+
+def _wide(words: str, size: int) -> float:
+    """How wide a text is at the most."""
+    return LETTER * size * len(words)
 
 
 def policy_on_grid(mdp: TabularMDP, actions: NDArray[Any], visits: NDArray[Any]) -> str:
@@ -151,7 +173,7 @@ def _arrow(x1: float, y1: float, x2: float, y2: float, colour: str, width: float
 def _text(
     x: float, y: float, words: str, size: int = 13, anchor: str = "middle", halo: bool = False
 ) -> str:
-    ground = 'stroke="var(--page, #ffffff)" stroke-width="3" paint-order="stroke" ' if halo else ""
+    ground = 'stroke="var(--page, none)" stroke-width="3" paint-order="stroke" ' if halo else ""
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" {ground}'
         f'fill="{INK}" font-family="system-ui, sans-serif">{escape(words)}</text>'

@@ -66,7 +66,11 @@ def _orders() -> Figure:
     assert run.mdp is not None
     stock = [float(s) for s in range(run.mdp.S)]
     policies = {ANALOGIST: np.asarray(run.best_policy()), "Optimal": run.mdp.plan().policy}
-    lines = [Series(name, list(stock), [float(a) for a in p[0]]) for name, p in policies.items()]
-    note = f"On the first day, after {INVENTORY.few} episodes of {run.mdp.horizon} days."
+    lines = [
+        Series(name, list(stock), [float(a) for a in p[0]], kind="step")
+        for name, p in policies.items()
+    ]
+    after = f"after {INVENTORY.few} episodes of {run.mdp.horizon} days"
+    note = f"On the first day, {after}; a step is one stock."
     panel = Panel("Inventory", "stock", "order", lines)
     return Figure("demo-orders", "What to order", [panel], note)

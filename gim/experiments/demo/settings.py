@@ -14,7 +14,7 @@ from gim.runs import Run
 
 ANALOGIST, UCBVI, Q = "Analogist", "UCBVI", "Q-learning"
 AGENTS = {ANALOGIST: "analogist", UCBVI: "ucbvi:growth=0.1", Q: "q_learning"}
-EPISODES, RUNS = 100, 3
+EPISODES, RUNS = 100, 5
 
 
 class World(NamedTuple):

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from gim.averages import equal_groups
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel
+from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of
 from gim.experiments.demo.settings import AGENTS, EPISODES, RUNS, WORLDS, Demo
 from gim.experiments.figures import number, regret_figure
 from gim.experiments.scale import Scale
@@ -56,17 +57,18 @@ def _return_figure(results: ResultsByCell, cells: Sequence[Cell]) -> Figure:
         Panel(panel, "episode", "random 0, optimum 1", [_curve(results, cell) for cell in inside])
         for panel, inside in by_panel(cells)
     ]
-    note = f"{WAY.capitalize()}. {runs_of(cells)}."
+    size = min(WINDOW, episodes_of(cells[0]))
+    note = f"{WAY.capitalize()}. {runs_of(cells)}. A point is the mean of {size} episodes."
     return Figure("demo-returns", "Return of an episode", panels, note)
 
 
 def _curve(results: ResultsByCell, cell: Cell) -> Series:
     episode, returns = results.curves(cell, "return")
-    parts = np.array_split(np.arange(episode.size), max(1, episode.size // WINDOW))
+    parts = equal_groups(episode.size, WINDOW)
     ways = _ways(results, cell, returns)
-    band = curve_band(np.stack([ways[:, part].mean(axis=1) for part in parts], axis=1))
+    band = curve_band(ways[:, parts].mean(axis=2))
     low, high = (None if v is None else [number(x) for x in v] for v in (band.low, band.high))
-    at: list[float | None] = [float(episode[part].mean()) for part in parts]
+    at = [number(x) for x in episode[parts].mean(axis=1)]
     return Series(cell.agent, at, [number(x) for x in band.mean], low, high)
 
 

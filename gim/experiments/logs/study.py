@@ -14,7 +14,7 @@ from gim.experiments.experiment import Experiment
 from gim.experiments.logs.from_log import NAMES, FromLog
 from gim.experiments.logs.places import PLACES, Place
 from gim.experiments.scale import Scale
-from gim.experiments.statistics import compare
+from gim.experiments.statistics import LEAST, compare
 from gim.experiments.trial import Trial
 from gim.logs.learning import DEFAULT
 from gim.shares import SHARE, percent
@@ -108,8 +108,8 @@ def cvar(values: Floats) -> float:
 
 
 def cvar_difference(one: Floats, other: Floats) -> tuple[float, float, float]:
-    """By how much the worst runs of one differ, and its 95 % interval, by resampling pairs."""
-    if one.size < 2:
+    """By how much the worst runs of one differ, and its interval, by resampling pairs."""
+    if one.size < LEAST:
         return cvar(one) - cvar(other), math.nan, math.nan
     which = np.random.default_rng(0).integers(one.size, size=(RESAMPLED, one.size))
     drawn = [cvar(one[each]) - cvar(other[each]) for each in which]

@@ -12,7 +12,7 @@ const literal = (text) =>
 
 function hover(series) {
   const more = series.text ? "<br>%{text}" : "";
-  if (series.kind !== "line") return "%{text}<extra>" + literal(series.name) + "</extra>";
+  if (series.kind !== "line" && series.kind !== "step") return "%{text}<extra>" + literal(series.name) + "</extra>";
   return "%{x:,.4~r}: %{y:,.5~r}" + more + "<extra>" + literal(series.name) + "</extra>";
 }
 
@@ -29,7 +29,8 @@ function lines(series, look, shown) {
       line: { width: 0 }, hoverinfo: "skip" });
   }
   const trace = { ...base, x: series.x, y: series.y, mode: series.marks ? "lines+markers" : "lines",
-    line: { color: colour(look), width: 2, dash: look.dash }, hovertemplate: hover(series) };
+    line: { color: colour(look), width: 2, dash: look.dash, shape: series.kind === "step" ? "hvh" : "linear" },
+    hovertemplate: hover(series) };
   if (series.text) trace.text = series.text.map(literal);
   if (series.low) trace.customdata = series.low.map((v, i) => [v, series.high[i]]);
   if (series.low) {

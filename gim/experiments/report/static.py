@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import textwrap
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +47,7 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
     return made
 
 
-@plot.looks
+@partial(plot.looks, look=plot.PAPER)
 def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
     """A matplotlib figure of all panels, with one legend; names have the looks given."""
     across = ACROSS.get(len(figure.panels), 3)
@@ -91,7 +92,7 @@ def _draw_lines(axis: Any, panel: Panel, given: dict[str, Look], small: bool) ->
         look = given[series.name]
         x, y = _floats(series.x), _floats(series.y)
         style: dict[str, Any] = {"color": look.light, "linestyle": DASHES[look.dash], "lw": 1.3}
-        axis.plot(x, y, **style)
+        axis.plot(x, y, drawstyle="steps-mid" if series.kind == "step" else "default", **style)
         if series.marks:
             hollow = np.array(series.hollow or [False] * len(x), bool)
             dot = {"color": look.light, "linestyle": "none", "marker": "o", "ms": 3.2}

@@ -11,12 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from gim.averages import equal_groups, size_for
 from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim.experiments.cells import Floats
 from gim.experiments.figures import POINTS, number
+from gim.experiments.measures import POINTS as KEPT
 from gim.experiments.reproduction import Findings, versions
 from gim.experiments.results import Results
-from gim.experiments.statistics import curve_band
+from gim.experiments.statistics import INTERVAL, LEAST, curve_band, interval_of
 from gim.experiments.tables import estimate_of, spoken
 from gim.files import replacing
 from gim.shares import percent
@@ -79,8 +81,10 @@ def _world(place: int, world: str, results: Results) -> Artefact:
         [agent, len(part), *(spoken(estimate_of(part.column(name))) for name in columns)]
         for agent, part in groups
     ]
+    most, shown = max(len(part) for _, part in groups), results.curves["episode"][0]
+    half = f"Mean ± half of the {INTERVAL}" if most >= LEAST else "Means"
     table = Table(
-        "Mean ± half of the 95 % interval, the best first",
+        f"{half}, the best first",
         ["agent", "runs", *(COLUMNS[name] for name in columns)],
         rows,
     )
@@ -88,7 +92,10 @@ def _world(place: int, world: str, results: Results) -> Artefact:
     notes = [note for agent, part in groups for note in _certificate(agent, part)]
     key = f"world{place}"
     best = results.column("optimal_return")
-    caption = SCALED if np.all(best > 0) and np.ptp(best) > 0 else ""
+    each = size_for(episodes, KEPT) * size_for(shown.size, POINTS)
+    caption = f"Mean of {most} runs, {interval_of(most)}." if most > 1 else "One run."
+    caption += f" A point of the returns is the mean of {each} episodes." if each > 1 else ""
+    caption += f" {SCALED}" if np.all(best > 0) and np.ptp(best) > 0 else ""
     figures = [Figure(key, "Returns and regret", _panels(world, results, groups), caption)]
     return Artefact(key, title, " ".join(notes), figures, [table], heading="Certificates")
 
@@ -134,9 +141,8 @@ def _certificate(agent: str, results: Results) -> list[str]:
 def _curve(agent: str, results: Results) -> Series:
     runs = _scaled(results, results.curve("return"))
     episode = results.curves["episode"][0]
-    shares = np.array_split(np.arange(episode.size), min(POINTS, episode.size))
-    thin = np.stack([runs[:, part].mean(axis=1) for part in shares], axis=1)
-    return _series(agent, np.array([episode[part[-1]] for part in shares]), thin)
+    parts = equal_groups(episode.size, size_for(episode.size, POINTS))
+    return _series(agent, episode[parts].mean(axis=1), runs[:, parts].mean(axis=2))
 
 
 def _regret(agent: str, results: Results) -> Series:

@@ -10,7 +10,7 @@ from gim.experiments.artefact import Figure, Panel, Series, Table
 from gim.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of, pick
 from gim.experiments.figures import line_through
 from gim.experiments.plain_learners import BONUSES
-from gim.experiments.statistics import compare
+from gim.experiments.statistics import INTERVAL, compare, interval_of
 from gim.experiments.tables import NOTHING, estimate_of, signed, spoken
 from gim.experiments.variables.settings import (
     ANALOGIST,
@@ -77,7 +77,7 @@ def score_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
             means = means[: len(ends)] + [NOTHING] * (len(FIRST) - len(ends))
             rows.append([panel, name, *means, spoken(estimate_of(last(results, cell)))])
     heads = ["world", "learner", *(f"first {n:,}" for n in FIRST), "last tenth"]
-    note = f"Mean {WAY} ± half of the 95 % bootstrap interval, {runs_in(cells)}."
+    note = f"Mean {WAY} ± half of the {INTERVAL}, {runs_in(cells)}."
     return Table("Scores over the first episodes", heads, rows, note)
 
 
@@ -94,7 +94,7 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
                 row[name.split(" (")[0]] = "; ".join(signed(compare(*p).difference) for p in pairs)
         rows.append([panel, *(row.get(name, NOTHING) for name in others())])
     note = (
-        f"Mean paired difference with its 95 % interval over the first 100 episodes; over all. "
+        f"Mean paired difference with its {INTERVAL} over the first 100 episodes; over all. "
         f"{runs_in(cells)} on the same seeds. The {BEST} learner is the best of UCBVI with a bonus "
         f"scaled by {', '.join(BONUSES)}, chosen on other seeds; its scale is in the other table."
     )
@@ -118,7 +118,7 @@ def score_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title
         )
         for panel, inside in by_panel(cells)
     ]
-    note = f"Mean over all episodes so far, {runs_in(cells)}, 95 % bootstrap interval."
+    note = f"Mean over all episodes so far, {runs_in(cells)}, {interval_of(most_in(cells))}."
     return Figure(name, title, panels, note)
 
 
@@ -129,7 +129,12 @@ def _curve(results: ResultsByCell, name: str, cell: Cell) -> Series:
     return line_through(name, at.tolist(), found, marks=False)
 
 
+def most_in(cells: Sequence[Cell]) -> int:
+    """The runs of the cell that has the most."""
+    return max((len(cell.trials) for cell in cells), default=0)
+
+
 def runs_in(cells: Sequence[Cell]) -> str:
     """How many runs a mean is of."""
-    runs = max((len(cell.trials) for cell in cells), default=0)
+    runs = most_in(cells)
     return f"{runs} runs" if runs > 1 else "one run"
