@@ -1,0 +1,38 @@
+"""What pages quote of commands that take seconds is what these commands print."""
+
+from __future__ import annotations
+
+import pytest
+
+from docs import quotes
+
+
+@pytest.mark.parametrize("name", quotes.QUOTES)
+def test_a_page_quotes_what_the_command_prints(name):
+    quote = quotes.QUOTES[name]
+    assert quotes.plain(quote.found()) == quotes.plain(quote.make()), "run python -m docs.quotes"
+
+
+def test_the_first_picture_shows_what_the_demonstration_draws():
+    drawn = quotes.PICTURE.read_text("utf-8")
+    assert drawn == quotes.drawing(), "run python -m docs.quotes"
+
+
+def test_times_and_breaks_do_not_count_and_all_else_does():
+    line = "steps            50,000 at 34.4k/s\ntime             planning 0.523 s\n"
+    assert quotes.same(line, line.replace("34.4k", "2.1M").replace("0.523", "11"))
+    assert not quotes.same(line, line.replace("50,000", "50,001"))
+    assert quotes.same("a b\n    c", "a\n    b c")
+    row = "gim:m=10    0.963   39      1   2.66 ms\n"
+    assert quotes.same(row, row.replace("2.66 ms", "0.9 ms"))
+    assert not quotes.same(row, row.replace("0.963", "0.964"))
+
+
+def test_a_quote_is_written_where_it_stands(tmp_path, monkeypatch):
+    monkeypatch.setattr(quotes, "ROOT", tmp_path)
+    (tmp_path / "page.md").write_text("worth 84 % of it, 84 % more")
+    quote = quotes.Quote("page.md", r"worth (\d+ %)", str)
+    quote.write("100 %")
+    assert (tmp_path / "page.md").read_text() == "worth 100 % of it, 84 % more"
+    with pytest.raises(ValueError, match=r"page\.md has nothing like"):
+        quote._replace(pattern="lost (x)").found()
