@@ -146,6 +146,13 @@ def test_a_state_in_which_only_what_is_banned_was_done_has_a_policy_and_a_note()
             "in state &#x27;low&#x27; nothing" in text or "in state 'low' nothing" in text.lower()
         )
         assert "where nothing is left" in text
+    assert learned.unseen == 1
+    assert "never tried  1 of the pairs that the policy plays: it plays them as the baseline" in (
+        learned.describe()
+    )
+    opening = page(learned, "log").split("</p>")[0]
+    assert "than what was done so far, without what is banned now (" in opening
+    assert "It plays 1 pair of a state and an action that nobody has tried yet." in opening
     # Of what is not known the least is expected, so the better half is a stay in "high".
     assert learned.value.upper < 40
 

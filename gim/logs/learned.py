@@ -222,13 +222,27 @@ class Learned:
     @cached_property
     def unseen(self) -> int:
         """Pairs that the policy recommends, in some state and step, though nobody tried them."""
+        return int(self._untried.sum())
+
+    @cached_property
+    def _untried(self) -> NDArray[np.bool_]:
+        """[S, A] those pairs, in states in which something else was tried."""
         array = np.asarray(self.policy)
         if array.dtype.kind == "f":
             plays = array > 0 if array.ndim == 2 else (array > 0).any(axis=0)
         else:
             plays = np.zeros(self.log.counts.n.shape, bool)
             plays[np.broadcast_to(np.arange(self.log.S), array.shape), array] = True
-        return int((plays & (self.log.counts.n == 0) & self.behind.supported).sum())
+        return np.asarray(plays & (self.log.counts.n == 0) & self.log.left[:, None])
+
+    @property
+    def _why_untried(self) -> str:
+        """Why such pairs are played: they are inferred, or nothing better is known of others."""
+        rest = int((self._untried & ~self.behind.supported).sum())
+        if rest == 0:
+            return "by analogy with others"
+        reason = "as the baseline would, since nothing is known of what else is allowed there"
+        return reason if rest == self.unseen else f"by analogy with others, or ({rest}) {reason}"
 
     def __repr__(self) -> str:
         estimate, lower, upper = self.value
@@ -250,7 +264,7 @@ class Learned:
             f"value        {_written(self.value)}{self._over}",
             f"better       {_written(gain)} than the baseline (whoever acted, unless given)",
             f"never tried  {self.unseen or 'none'} of the pairs that the policy plays"
-            + (": it plays them by analogy with others" if self.unseen else ""),
+            + (f": it plays them {self._why_untried}" if self.unseen else ""),
             f"check        {self.agreement}",
         ]
         if certifiable(self):

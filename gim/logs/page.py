@@ -62,12 +62,13 @@ def _opening(learned: Learned) -> str:
     """What a reader in a hurry should know."""
     log, (gain, lower, upper) = learned.log, learned.against()
     value, low, high = learned.value
-    better = f"{_number(abs(gain))} {'more' if gain >= 0 else 'less'} than what was done so far"
+    so_far = "what was done so far" + (", without what is banned now" if log.banned else "")
+    better = f"{_number(abs(gain))} {'more' if gain >= 0 else 'less'} than {so_far}"
     better += f" ({_number(lower)} to {_number(upper)})"
     if lower <= 0 < upper:
         better += ", so the log cannot rule out that it is no better"
     if lower == upper == 0:
-        better = "for it does what was done so far"
+        better = f"for it does {so_far}"
     tried = "It plays only what the log has tried."
     if learned.unseen:
         pairs = "1 pair" if learned.unseen == 1 else f"{learned.unseen:,} pairs"
@@ -80,9 +81,10 @@ def _opening(learned: Learned) -> str:
 
 
 def _worth(learned: Learned) -> Iterable[str]:
+    banned = ", without what is banned," if learned.log.banned else ""
     rows: list[Sequence[Any]] = [
         ("the new policy", *_interval(learned.value)),
-        ("better than the log's own policy by", *_interval(learned.against())),
+        (f"better than the log's own policy{banned} by", *_interval(learned.against())),
     ]
     case, log = learned.behind.case, learned.log
     if case.horizon is not None:
@@ -158,7 +160,7 @@ def _policy(learned: Learned) -> Iterable[str]:
 
 
 def _unsure(learned: Learned) -> Iterable[str]:
-    yield f"<p>{learned.unseen} recommended pairs were never tried, only inferred.</p>"
+    yield f"<p>{learned.unseen} recommended pairs were never tried.</p>"
     rows = [(w.state, w.action, _number(w.gain), f"{w.visits:,}") for w in learned.wanted]
     if rows:
         yield "<p>Worth trying first: what each might gain in an episode.</p>"
