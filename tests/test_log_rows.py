@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import warnings
+from collections import Counter
 
 import gymnasium
 import numpy as np
@@ -163,6 +165,33 @@ def test_random_faults_are_treated_as_a_plain_loop_treats_them():
         log = gim.from_log(columns, next_state=None, episode="e", done="d", strict=False)
         assert counted(log) == expected
         assert (log.skipped, log.censored) == (skipped, censored)
+
+
+@pytest.mark.parametrize("told", [True, False])
+def test_gaps_and_beginnings_are_those_of_a_plain_loop(told):
+    """Episodes "begin", 1, 2, ... with next states; of some rows the reward is missing."""
+    rng = np.random.default_rng(6)
+    for _ in range(100):
+        rows, whole, expected = [], [], 0
+        for e in range(int(rng.integers(2, 5))):
+            path = ["begin", *rng.integers(1, 4, rng.integers(1, 6)).tolist(), "over"]
+            bad = rng.random(len(path) - 1) < 0.2
+            for k, (s, t) in enumerate(itertools.pairwise(path)):
+                done = k + 2 == len(path)
+                pay = math.nan if bad[k] else 1.0
+                rows.append({"e": e, "s": s, "a": 0, "r": pay, "s2": t, "d": done})
+            if not bad.all():
+                whole.append(int(bad.argmax()) if bad.any() else len(bad))
+            expected += int((~bad).sum())
+        if not whole or not any(whole):
+            continue
+        episode = "e" if told else None
+        log = gim.from_log(rows, episode=episode, done="d", strict=False)
+        assert len(log) == expected
+        assert log.unbroken.tolist() == whole
+        assert log.start[log.states.index("begin")] == 1
+        good = [(row["s"], 0, row["s2"]) for row in rows if row["r"] == 1]
+        assert counted(log) == dict(Counter(good))
 
 
 # -- look-alikes

@@ -107,7 +107,10 @@ PRIORS = [
         lambda: start_from(gim.run("random", "riverswim", 2)),
         "a run of random, which has learned no",
     ),
-    (lambda: start_from(gim.from_log(ROWS)), "'high' is no state of the world, but of the log"),
+    (
+        lambda: start_from(gim.from_log(ROWS)),
+        "2 of the 2 states of the log are no state of the world: 'high'",
+    ),
     (lambda: start_from("x", "q_learning"), "q_learning learns no model, so prior= would change"),
 ]
 LOOP: list[object] = []
