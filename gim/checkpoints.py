@@ -29,16 +29,22 @@ class Checkpoints:
         run: which is played.
         path: its file.
         minutes: between two times that it is written there, and at the beginning; None: never.
+        copies: whether it is kept in memory, too, and written at the beginning: a trial of a study
+            is not, which may be short.
     """
 
-    def __init__(self, run: Run, path: Path, minutes: float | None = None) -> None:
+    def __init__(
+        self, run: Run, path: Path, minutes: float | None = None, copies: bool = True
+    ) -> None:
         self.run, self.path = run, path
         self._every = math.inf if minutes is None else 60.0 * minutes
         self._writing = threading.Lock()  # one writer at a time: the run's thread, or that of `end`
         self._kept: files.Packed | None = None
-        self._copy_due = 0.0
-        self._file_due = math.inf
-        if minutes is None:
+        self._soon = SOON if copies else math.inf
+        self._copy_due = self._file_due = math.inf
+        if not copies:
+            self._file_due = time.monotonic() + self._every
+        elif minutes is None:
             self._copy()
         else:
             self.save()
@@ -61,7 +67,7 @@ class Checkpoints:
             self.run.save(path or self.path)
             self._kept = None
         self._file_due = time.monotonic() + self._every
-        self._copy_due = time.monotonic() + SOON
+        self._copy_due = time.monotonic() + self._soon
 
     def end(self) -> None:
         """Write what was kept last, if that is not in the file: from another thread."""
@@ -83,4 +89,4 @@ class Checkpoints:
             return
         self._kept = files.Packed(fixed | copies, meta | {"mind": mind})
         now = time.monotonic()
-        self._copy_due = now + max(SOON, SHARE * (now - began))
+        self._copy_due = now + max(self._soon, SHARE * (now - began))

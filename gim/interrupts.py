@@ -39,10 +39,10 @@ def interrupts() -> Iterator[list[int]]:
     caught: list[int] = []
 
     def note(number: int, frame: Any) -> None:
+        watch.noted += 1
         if caught and not watch.command:
             raise KeyboardInterrupt
         caught.append(number)
-        watch.noted += 1
 
     with _watched(note, _watch[-1] if _watch else Watch(_taken())) as watch:
         yield caught
@@ -66,10 +66,7 @@ def commanded(interrupted: Ending) -> Iterator[None]:
     watch = Watch(_taken(), command=True)
     watch.endings.append(interrupted)
     with _watched(note, watch):
-        try:
-            yield
-        finally:
-            watch.over.set()
+        yield
 
 
 @contextmanager
@@ -103,10 +100,13 @@ class Watch:
         if self.times == 1:
             say(PAUSING)
             self.said.set()
-        elif self.times == 2 and self.command and not self.over.wait(GRACE):
-            text, status = self.endings[-1]()
-            say(text)
-            os._exit(status)
+        elif self.times == 2 and not self.over.wait(GRACE):
+            if self.command:
+                text, status = self.endings[-1]()
+                say(text)
+                os._exit(status)
+            if self.noted < 2:  # Python takes signals that come close together for one
+                signal.raise_signal(signal.SIGINT)
 
 
 def say(text: str) -> None:
@@ -167,6 +167,7 @@ def _watched(note: Callable[[int, Any], None], watch: Watch) -> Iterator[Watch]:
         yield watch
     finally:
         if outermost:
+            watch.over.set()
             _watch.clear()
             _before.clear()
             signal.set_wakeup_fd(descriptor)

@@ -23,7 +23,7 @@ from gim.model.learned import LearnedModel
 from gim.once import Once
 from gim.policy import Policy
 from gim.reports import Callback, Report
-from gim.run_files import check_clock, check_kept
+from gim.run_files import check_clock, check_kept, check_meta
 from gim.stepwise import Stepwise
 
 if TYPE_CHECKING:  # what a run plays does not depend on how it is told
@@ -328,6 +328,19 @@ class Run:
             meta["priors"].append(more)
             arrays |= {f"prior{k}.{key}": value for key, value in packed.items()}
         return files.Packed(arrays, meta)
+
+    def go_on_from(self, path: str | Path) -> Run:
+        """Take over what a file holds of this very run: of the same agent, world and seed."""
+        saved = files.load(path, "run")
+        check_meta(saved.meta)
+        for name, own in (
+            ("agent", str(self.agent)),
+            ("seed", self.seed),
+            ("episodes", self.episodes),
+        ):
+            if saved.meta[name] != own:
+                raise ValueError(f"{path} holds a run with {name} {saved.meta[name]}, not {own}")
+        return self.unpack(saved.arrays, saved.meta)
 
     def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
         """Put a packed state, of checked meta, into this run of the same agent and world."""

@@ -124,6 +124,17 @@ def whole(text: str) -> int:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(number)
 
 
+def minutes(text: str) -> float:
+    """Read how many minutes there are between two checkpoints."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0.0 < number < 1e6:
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number of minutes, such as 10")
+    return number
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise ValueError(f"{message} (see {self.prog} --help)")

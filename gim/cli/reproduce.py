@@ -99,4 +99,4 @@ def _command(args: argparse.Namespace) -> list[str]:
         value = getattr(args, name)
         if value is not None and (name, value) != ("engine", "processes"):
             words += [f"--{name}", str(value)]
-    return words
+    return words + ([] if args.save_every is None else ["--save-every", f"{args.save_every:g}"])

@@ -31,6 +31,7 @@ from gim.cli.command import (
     can_go_on,
     is_interrupt,
     message,
+    minutes,
     whole,
 )
 from gim.cli.summary import summary, summary_of_many
@@ -117,17 +118,6 @@ def _check_targets(run: Path | None, policy: Path | None) -> None:
             raise ValueError(f"--save-policy {policy}: the name must end in {', '.join(WRITERS)}")
         if run is not None and run.absolute() == policy.absolute():
             raise ValueError(f"{policy} is where the run goes: give the policy another name")
-
-
-def minutes(text: str) -> float:
-    """Read how many minutes there are between two checkpoints."""
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0.0 < number < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number of minutes, such as 10")
-    return number
 
 
 def _one(run: Run, path: Path | None, policy_path: Path | None, every: float | None) -> int:

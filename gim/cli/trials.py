@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from gim.cli.command import INTERRUPTED, RESUMABLE, can_go_on, whole
+from gim.cli.command import INTERRUPTED, RESUMABLE, can_go_on, minutes, whole
 from gim.cli.screen import width
 from gim.experiments.comparison import comparison_table, hints, notes, scale
 from gim.experiments.engines.base import ENGINES, engine_of
@@ -33,6 +33,8 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
         help=f"{', '.join(ENGINES)} (default: processes)",
     )
     add("--workers", type=whole, metavar="N", help="trials at a time (default: one per processor)")
+    text = "keep trials while they are played, so that long ones go on after they were stopped"
+    add("--save-every", type=minutes, metavar="MINUTES", help=text)
     add("--address", metavar="ADDRESS", help="of a running Ray cluster (with --engine ray)")
 
 
@@ -42,6 +44,8 @@ def engine_words(args: argparse.Namespace) -> list[str]:
     for name, default in (("engine", "processes"), ("workers", None), ("address", None)):
         if getattr(args, name) != default:
             words += [f"--{name}", str(getattr(args, name))]
+    if args.save_every is not None:
+        words += ["--save-every", f"{args.save_every:g}"]
     return words if args.out is None else [*words, "--out", str(args.out)]
 
 
@@ -74,7 +78,8 @@ def play(
     `words` is the command that goes on, as it was typed.
     """
     try:
-        return execute(trials, args.out, progress=label, **engine_arguments(args))  # type: ignore[arg-type]
+        given = engine_arguments(args) | {"save_every": args.save_every}
+        return execute(trials, args.out, progress=label, **given)  # type: ignore[arg-type]
     except Stopped as stop:
         how = "nothing is kept; with --out DIR it could go on later"
         if args.out is not None:
@@ -87,6 +92,11 @@ def play(
 def keeping(args: argparse.Namespace, words: Sequence[str]) -> Iterator[None]:
     """Check the folder for results; what is interrupted inside goes on from it, if there is one."""
     check_folder(args.out)
+    if args.save_every is not None:
+        if args.out is None:
+            raise ValueError("--save-every needs a folder to keep trials in: add --out DIR")
+        if args.engine == "ray":
+            raise ValueError("--save-every keeps trials on this machine: leave --engine ray out")
     with nullcontext() if args.out is None else can_go_on(_how(words)):
         yield
 

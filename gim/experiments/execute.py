@@ -49,6 +49,7 @@ def execute(
     engine: str = "processes",
     workers: int | None = None,
     progress: str | Callable[[Status], Any] | None = None,
+    save_every: float | None = None,
     **options: Any,
 ) -> Results:
     """Run trials; what a store holds already is not run again, unless its code has changed.
@@ -64,6 +65,8 @@ def execute(
         engine: ``processes`` (this machine), ``serial`` (this process) or ``ray``.
         workers: how many trials at a time; by default one per processor.
         progress: a label for a progress bar on stderr, or a function that is given a `Status`.
+        save_every: minutes; a trial that takes longer is kept in the store's folder so often while
+            it is played, and gone on with from there (not on Ray, nor with an epsilon).
         options: of the engine, such as ``address=`` of Ray.
 
     Returns:
@@ -76,6 +79,10 @@ def execute(
     order = [(trial, trial.digest) for trial in trials]
     unique = {digest: trial for trial, digest in order}
     kept = store if isinstance(store, Store) or store is None else Store(store)
+    if save_every is not None:
+        if kept is None or engine == "ray":
+            raise ValueError("save_every= needs a store, and an engine of this machine")
+        options["unfinished"] = kept.keeping(save_every)
     run = engine_of(engine, workers, **options)
     found: dict[str, Result] = {}
     tally = Tally(list(unique.values()))
@@ -103,6 +110,9 @@ def execute(
                         show(tally.add(trial, result))
             except KeyboardInterrupt:
                 raise Stopped(len(found), len(unique)) from None
+        if kept is not None:
+            with contextlib.suppress(OSError):  # it is not there, or other trials are in it
+                kept.unfinished.rmdir()
     return Results.of(found[digest].of(trial) for trial, digest in order)
 
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import math
 import platform
+import warnings
 from functools import lru_cache
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gim.checkpoints import Checkpoints
 from gim.experiments import measures
 from gim.experiments.probes import Probed, has_probes
 from gim.experiments.result import Result, trial_columns
@@ -21,9 +24,9 @@ from gim.experiments.sample_complexity import Watched
 from gim.experiments.spec import content
 from gim.experiments.subject import Measured, Subject, measured_by, subject_of
 from gim.mdp import TabularMDP
-from gim.reports import Callback
+from gim.reports import Callback, Report
 from gim.run import prepare
-from gim.runs import Run
+from gim.runs import Interrupted, Run
 from gim.worlds import world_of
 
 if TYPE_CHECKING:
@@ -37,10 +40,19 @@ NOT_ASKED = {  # unless a trial asks for it
 }
 
 
-def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
+class Unfinished(NamedTuple):
+    """Where a trial that takes long is kept while it is played, and how often."""
+
+    path: str
+    minutes: float
+
+
+def run_trial(
+    trial: Trial, callback: Callback | None = None, unfinished: Unfinished | None = None
+) -> Result:
     """Run one trial here and now, and measure it.
 
-    The callback is that of `gim.run`.
+    The callback is that of `gim.run`. What is `unfinished` is gone on with, to the same bits.
 
     Example:
         >>> from gim.experiments import Trial
@@ -52,16 +64,21 @@ def run_trial(trial: Trial, callback: Callback | None = None) -> Result:
         if isinstance(subject, Subject):
             found, curves, seconds = subject.measured(trial)
         else:
-            found, curves, seconds = _played(subject, trial, callback)
+            found, curves, seconds = _played(subject, trial, callback, unfinished)
     columns = trial_columns(trial) | NOT_ASKED | found | measures.times(seconds)
     columns |= {"peak_memory_mb": peak[0], "host": platform.node()}
     plain = {k: v.item() if isinstance(v, np.generic) else v for k, v in columns.items()}
     return Result(plain, curves)
 
 
-def _played(agent: Any, trial: Trial, callback: Callback | None) -> Measured:
+def _played(
+    agent: Any, trial: Trial, callback: Callback | None, unfinished: Unfinished | None
+) -> Measured:
     run = _prepared(agent, trial)
-    run.go(callback)
+    if unfinished is None or type(run) is not Run:  # those that watch keep more than a file holds
+        run.go(callback)
+    else:
+        _go_on(run, callback, unfinished)
     columns = measures.measures(run)
     for module in measured_by(run.agent):
         columns |= import_module(module).columns(run)
@@ -72,6 +89,28 @@ def _played(agent: Any, trial: Trial, callback: Callback | None) -> Measured:
     if isinstance(run, Probed):
         columns |= {"probe_steps": run.probe_steps()}
     return columns, curves, run.seconds
+
+
+def _go_on(run: Run, callback: Callback | None, unfinished: Unfinished) -> None:
+    """Play from where an earlier process was, and keep checkpoints for a later one."""
+    path = Path(unfinished.path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if path.exists():
+        try:
+            run.go_on_from(path)
+        except ValueError as problem:
+            warnings.warn(f"{problem}; the trial begins anew", stacklevel=2)
+    kept = Checkpoints(run, path, unfinished.minutes, copies=False)
+
+    def look(report: Report) -> bool | None:
+        kept.look()
+        return callback(report) if callback else None
+
+    try:
+        run.go(look)
+    except Interrupted:  # in this very process
+        kept.save()
+        raise
 
 
 def build(task: str) -> Any:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,6 +22,7 @@ from gim.experiments.code import reason, told
 from gim.experiments.measures import MEASURES, points
 from gim.experiments.result import MACHINE, Result
 from gim.experiments.results import Results
+from gim.experiments.running import Unfinished
 from gim.experiments.trial import FORMAT, Trial
 
 KIND = "trial"
@@ -56,6 +57,7 @@ class Store:
     def __init__(self, folder: str | Path) -> None:
         self.folder = Path(folder)
         self.trials = self.folder / "trials"
+        self.unfinished = self.folder / "unfinished"
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{self.folder} is a file: give a folder for the results")
 
@@ -82,6 +84,14 @@ class Store:
         meta = {"format": FORMAT, "trial": asdict(trial), "digest": trial.digest}
         meta |= {"code": {"modules": modules, "versions": versions}, "columns": columns}
         files.save(self.path(trial), KIND, arrays, meta)
+        for path in self.unfinished.glob(f"{trial.key}-*.npz"):  # of this code or another
+            path.unlink(missing_ok=True)
+
+    def keeping(self, minutes: float) -> Callable[[Trial], Unfinished]:
+        """Where each trial is kept every so many minutes while it is played."""
+        return lambda trial: Unfinished(
+            str(self.unfinished.absolute() / f"{trial.digest}.npz"), minutes
+        )
 
     def why(self, trials: Sequence[Trial]) -> list[str]:
         """Why trials that were stored once must be run again: a line for each reason.

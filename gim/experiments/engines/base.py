@@ -12,11 +12,13 @@ from typing import Any
 
 from gim.arguments import whole
 from gim.experiments.result import Result
+from gim.experiments.running import Unfinished
 from gim.experiments.trial import Trial
 from gim.registry import did_you_mean
 
 Answers = Generator[tuple[int, Result], None, None]
 Engine = Callable[[list[Trial]], Answers]
+Keeping = Callable[[Trial], Unfinished]  # where a trial is kept while it is played
 
 ENGINES = ("serial", "processes", "ray")
 

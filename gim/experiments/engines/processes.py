@@ -19,11 +19,19 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
-from gim.experiments.engines.base import Answers, TrialFailed, by_task, processors
+from gim.experiments.engines.base import Answers, Keeping, TrialFailed, by_task, processors
 from gim.experiments.engines.compiling import kind_of
 from gim.experiments.engines.threads import ENVIRONMENT
-from gim.experiments.engines.worker import REHEARSE, WORKER, question, result_of, user_code
+from gim.experiments.engines.worker import (
+    REHEARSE,
+    UNFINISHED,
+    WORKER,
+    question,
+    result_of,
+    user_code,
+)
 from gim.experiments.result import Result
+from gim.experiments.running import Unfinished
 from gim.experiments.trial import Trial
 
 TRIES = 3  # how often a trial may end its worker before it is given up
@@ -31,14 +39,16 @@ START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); \
 from gim.experiments.engines.worker import main; main()"
 
 
-def run(trials: list[Trial], workers: int | None = None) -> Answers:
+def run(
+    trials: list[Trial], workers: int | None = None, unfinished: Keeping | None = None
+) -> Answers:
     """Yield results as they come."""
     if os.environ.get(WORKER):
         raise TrialFailed(
             "trials are being started while a worker imports your script: put that part under "
             'if __name__ == "__main__"'
         )
-    pool = Pool(trials)
+    pool = Pool(trials, unfinished)
     threads = [
         threading.Thread(target=pool.serve, daemon=True)
         for _ in range(min(workers or processors(), len(trials)))
@@ -60,8 +70,8 @@ def run(trials: list[Trial], workers: int | None = None) -> Answers:
 class Pool:
     """The trials still to be done, the workers, and a queue for what they answer."""
 
-    def __init__(self, trials: list[Trial]) -> None:
-        self.trials = trials
+    def __init__(self, trials: list[Trial], unfinished: Keeping | None = None) -> None:
+        self.trials, self.unfinished = trials, unfinished
         self.left = by_task(trials)
         self.kinds = [kind_of(trial) for trial in trials]
         self.compiled: set[Any] = set()  # kinds of trials
@@ -134,7 +144,8 @@ class Pool:
                     if "error" in (told := worker.ask(self.trials[i], rehearse=True)):
                         raise TrialFailed(told["error"])
                     self._now_compiled(i)
-                self.answers.put((i, result_of(worker.ask(self.trials[i]))))
+                kept = None if self.unfinished is None else self.unfinished(self.trials[i])
+                self.answers.put((i, result_of(worker.ask(self.trials[i], kept=kept))))
                 self.warm.add(self.kinds[i][0])
                 return worker
             except TrialFailed as problem:
@@ -193,9 +204,12 @@ class Worker:
         )
         self.greeting: dict[str, Any] | None = greeting
 
-    def ask(self, trial: Trial, rehearse: bool = False) -> dict[str, Any]:
+    def ask(
+        self, trial: Trial, rehearse: bool = False, kept: Unfinished | None = None
+    ) -> dict[str, Any]:
         """Have a trial done, or rehearsed only, and wait for it."""
         asked = question(trial) | ({REHEARSE: True} if rehearse else {})
+        asked |= {} if kept is None else {UNFINISHED: kept}
         assert self.process.stdin is not None
         assert self.process.stdout is not None
         try:

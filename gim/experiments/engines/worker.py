@@ -26,7 +26,7 @@ from gim.experiments.engines.base import TrialFailed
 from gim.experiments.engines.compiling import rehearse
 from gim.experiments.engines.threads import one_thread
 from gim.experiments.result import Result
-from gim.experiments.running import run_trial
+from gim.experiments.running import Unfinished, run_trial
 from gim.experiments.spec import is_file
 from gim.experiments.trial import Trial
 from gim.interrupts import of_worker
@@ -34,6 +34,7 @@ from gim.registry import parse
 
 WORKER = "GIM_WORKER"  # set in the environment of a worker
 REHEARSE = "rehearse"  # asked with a trial: play a little of it only, to compile what it runs
+UNFINISHED = "unfinished"  # likewise: where it is kept while it is played, and how often
 MAIN = "__gim_main__"  # the name under which a worker runs the script that started it
 
 
@@ -58,12 +59,12 @@ def main() -> None:
 def answer(fields: Mapping[str, Any]) -> dict[str, Any]:
     """Run one trial, or rehearse it if told so; an error is an answer as well."""
     asked = dict(fields)
-    only_rehearse = asked.pop(REHEARSE, False)
+    only_rehearse, kept = asked.pop(REHEARSE, False), asked.pop(UNFINISHED, None)
     try:
         if only_rehearse:
             rehearse(Trial(**asked))
             return {}
-        result = run_trial(Trial(**asked))
+        result = run_trial(Trial(**asked), unfinished=None if kept is None else Unfinished(*kept))
     except Exception as problem:  # foreign code may raise anything; the trial is told by name
         known = isinstance(problem, ValueError)
         return {"error": str(problem) if known else f"{type(problem).__name__}: {problem}"}
