@@ -26,6 +26,7 @@ from gim.agents.ucbvi import UCBVI
 from gim.agents.ucrl2 import UCRL2
 from gim.convert import from_gymnasium, from_outcomes, from_step
 from gim.envs import make
+from gim.evaluation import evaluate
 from gim.inference.analogy import Analogy
 from gim.inference.by_completion import ByCompletion
 from gim.inference.certificate import Certificate, certify
@@ -86,6 +87,7 @@ __all__ = [
     "World",
     "certify",
     "completion",
+    "evaluate",
     "from_gymnasium",
     "from_log",
     "from_outcomes",

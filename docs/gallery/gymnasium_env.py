@@ -39,11 +39,12 @@ print(f"first 5 episodes {run.returns[:5].mean():.1f}, last 5 {run.returns[-5:].
 
 # %% [markdown]
 # The policy takes what the environment shows and returns a tuple, of which `MultiDiscrete` wants an
-# array. It can be saved, loaded and played.
+# array. It can be saved, loaded and played: by `gim.evaluate`, or step by step.
 
 # %%
 run.best_policy().save("shop.npz")
 policy = gim.load("shop.npz")
+print(gim.evaluate(policy, env, episodes=100))
 stock, _ = env.reset(seed=1)
 earned, step, over = 0.0, 0, False
 while not over:

@@ -69,6 +69,20 @@ def as_array(given: Any, place: Place) -> Any:
     return found
 
 
+def known_in(policy: Policy, place: Place) -> Bools:
+    """[S] the states of a place of which a policy says something."""
+    states = matched(place.states, policy.states, policy.states)
+    seen = np.ones(len(policy.states), bool) if policy.seen is None else policy.seen
+    return (states != NONE) & seen[states]
+
+
+def fit(policy: Policy, place: Place) -> int:
+    """How many states and actions have a match: what tells between two sets of names of a place."""
+    states = matched(place.states, policy.states, policy.states)
+    actions = matched(policy.actions, place.actions, policy.actions)
+    return int((states != NONE).sum() + (actions != NONE).sum())
+
+
 def goes_by_name(given: Any) -> bool:
     """Whether this is a policy in names, and not an array of numbers."""
     if isinstance(given, (Policy, Mapping)):
