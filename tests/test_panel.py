@@ -117,6 +117,13 @@ def test_the_page_says_what_is_lost_and_by_how_much():
     assert lines["sum"][-3:] == ["1.50", "1.50", "1.00"]
 
 
+def test_seeds_of_which_nothing_is_stored_are_left_out_and_counted():
+    before = of(made_up(returns=(4.0000001,)))
+    now = of(made_up(returns=(4.0,)), made_up(seed=1, returns=(6.0,)))
+    told = pages.page(now, before).splitlines()[2].split()
+    assert told == ["a", "0.500", "0.500", "+0.000", "nan", "1", "of", "2"]
+
+
 def test_the_page_does_without_stored_figures():
     told = pages.page(of(made_up()), {})
     assert told.splitlines()[2].split() == ["a", "-", "0.750", "0", "of", "1"]
@@ -149,7 +156,7 @@ def test_runs_are_stored_beside_those_of_other_seeds(tmp_path):
 
 def test_the_stored_figures_are_those_of_the_panel():
     found = store.stored(store.TODAY)
-    first = range(command.FIRST, command.FIRST + command.QUICK)
+    first = range(command.FIRST, command.FIRST + command.SEEDS)
     for name in worlds.PANEL:
         for seed in first:
             assert len(found[name, seed].returns) == 100

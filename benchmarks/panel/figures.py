@@ -14,6 +14,7 @@ Floats = NDArray[np.float64]
 Runs = Mapping[tuple[str, int], Played]  # by world and seed
 
 ROUNDING = 1e-9  # of the way: what a bound may be off by
+STORED = 6  # decimals of a difference that mean something: numbers in files are rounded
 CLOSER = -0.01  # a world whose mean difference is below asks for forty fresh seeds
 LOST = -0.02  # it is lost if the mean and two standard errors are below
 
@@ -80,7 +81,8 @@ def verdict(difference: Mean) -> str:
 def gains(world: str, now: Runs, before: Runs) -> Floats:
     """Differences of the mean shares of a world, paired by seed."""
     both = [place for place in now if place[0] == world and place in before]
-    return np.array([earned(now[place]) - earned(before[place]) for place in both])
+    found = np.array([earned(now[place]) - earned(before[place]) for place in both])
+    return found.round(STORED) + 0.0  # no -0
 
 
 def is_lost(world: str, now: Runs, before: Runs) -> bool:

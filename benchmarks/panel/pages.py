@@ -52,7 +52,9 @@ def returns(worlds: list[str], now: Runs, before: Runs) -> str:
         all_before.append(b.mean())
         found.append(gain.mean)
         told = [world, f"{b.mean():.3f}", f"{a.mean():.3f}", f"{gain.mean:+.3f}"]
-        rows.append([*told, f"{gain.error:.3f}", f"{n}", verdict(gain)])
+        of = sum(name == world for name, _ in now)
+        seeds = f"{n}" if n == of else f"{n} of {of}"
+        rows.append([*told, f"{gain.error:.3f}", seeds, verdict(gain)])
     if found:
         mean = mean_of(found)
         told = ["mean (error over worlds)", f"{np.mean(all_before):.3f}", f"{np.mean(all_now):.3f}"]
