@@ -9,6 +9,7 @@ tests.
 from __future__ import annotations
 
 import json
+import math
 import tempfile
 import time
 import warnings
@@ -26,7 +27,7 @@ from gim.convert import from_outcomes
 from gim.envs import tasks
 from gim.experiments.study import Study
 from gim.loading import load
-from gim.logs import from_log
+from gim.logs import from_log, learn
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.params import describe
@@ -216,6 +217,44 @@ def logs(rng: Rng) -> None:
             from_log(path)
 
 
+ODD_CELLS = [0, 1, 2, "1", "1 ", "1.0", "x", None, math.nan, True, "no", -1.5, math.inf, [0], ""]
+
+
+def rows_of_logs(rng: Rng) -> None:
+    """Logs as columns, with gaps, bans and flags; those that are read are learned from."""
+    n = int(rng.integers(1, 14))
+    few = int(rng.integers(1, 4))
+    columns: dict[str, list[Any]] = {
+        name: rng.integers(0, few, n).tolist() for name in ("s", "a", "s2", "e", "done")
+    }
+    columns |= {"r": rng.normal(size=n).tolist(), "k": list(range(n))}
+    for _ in range(int(rng.integers(4))):
+        name = str(rng.choice(sorted(columns)))
+        odd = ODD_CELLS[int(rng.integers(len(ODD_CELLS)))]
+        columns[name][int(rng.integers(n))] = odd
+    options: dict[str, Any] = {
+        "next_state": None if rng.random() < 0.5 else "s2",
+        "strict": bool(rng.random() < 0.3),
+    }
+    for option, name in (("episode", "e"), ("step", "k"), ("done", "done")):
+        if rng.random() < 0.5:
+            options[option] = name
+    if rng.random() < 0.5:
+        banned = {int(a) for a in rng.integers(0, few, int(rng.integers(3)))}
+        options["available"] = lambda s, a: a not in banned
+    with refusing(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        log = from_log(columns, **options)
+        log.describe()
+        learned = learn(log, infer=None, horizon=3)
+        chosen = np.asarray(learned.policy)
+        if not (log.allowed | log.terminal[:, None])[np.arange(log.S), chosen].all():
+            raise AssertionError("a policy plays what is banned")
+        learned.evaluated()
+        if rng.random() < 0.1:  # which takes longest
+            learned.describe()
+
+
 class Runs:
     """Run files of some agents, changed; see `run_files`."""
 
@@ -249,6 +288,7 @@ ENTRIES: dict[str, tuple[Callable[[Rng], None], int]] = {  # and the share of th
     "contents of files": (contents_of_files, 5),
     "policies as text": (policies, 2),
     "logs": (logs, 2),
+    "rows of logs": (rows_of_logs, 1),
     **given.ENTRIES,
 }
 # (entry, seed) of what was found once, tried by the tests
