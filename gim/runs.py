@@ -151,7 +151,8 @@ class Run:
     def grounds(self) -> Grounds | None:
         """What a certificate rests on (`gim.inference.grounds`); None if nothing is counted."""
         told = import_module("gim.inference.grounds")  # by name, see above
-        return told.grounds_of(self.agent, self.memory, self.task, self.seed)
+        done = told.Done(self.trail.pairs, self.returns)
+        return told.grounds_of(self.agent, self.memory, self.task, self.seed, done)
 
     @property
     def model(self) -> LearnedModel | None:

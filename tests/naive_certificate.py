@@ -32,7 +32,7 @@ def row(rows, i, m, S, rng):
     for t, width in zip(rows.goals, rows.ways[m, :, i], strict=True):
         if held and width:
             weights.append((t, max(TINY, draw_gamma(n0 * width, rng)), None))
-    free = n0 * rows.leak[i] if held else rows.c
+    free = max(n0 * rows.leak[i] if held else rows.c, rows.unseen)
     if free > 0 or not weights:
         for k in range(min(REST, S)):
             t = k if S <= REST else int(rng.random() * S)
@@ -73,22 +73,40 @@ def reward(rewards, i, luck, parts, rng):
     mean = rewards.mean[held, i]
     if rewards.by_next.size:
         mean = sum(p * (mean if j is None else rewards.by_next[held, j]) for p, j in parts)
-    return mean + rewards.sd[held, i] * rng.standard_normal()
+    mean = mean + rewards.sd[held, i] * rng.standard_normal()
+    if rewards.unseen:
+        shapes = rewards.visits[held, i], rewards.unseen, rewards.unseen
+        weights = np.array([draw_gamma(each, rng) for each in shapes])
+        mean = weights @ (mean, rewards.low, rewards.high) / weights.sum()
+    return mean
 
 
-def returns(rows, rewards, playable, end, policy, start, steps, discount, rng):
-    """What is earned in each model, by planning and evaluating it as an MDP, [models, 3]."""
-    found = []
-    for P, r, over in models(rows, rewards, playable, end, rng):
+def returns(rows, rewards, playable, end, policy, start, elsewhere, steps, discount, rng):
+    """What is earned in each model, by planning and evaluating it as an MDP, [models, 3].
+
+    Elsewhere is one state more, that is never left and pays what it pays.
+    """
+    found, (S, A) = [], playable.shape
+    for m, (P, r, over) in enumerate(models(rows, rewards, playable, end, rng)):
+        away, pays = elsewhere[m % len(elsewhere)]
+        begins = start[m % len(start)]
+        begins = np.append(begins, 1.0 - begins.sum())
+        P, there = np.append(P, np.zeros((S, A, 1)), axis=2), np.eye(S + 1)[S]
+        moves = playable & ~over[:, None]
+        P[moves] = (1.0 - away) * P[moves] + away * there
+        P = np.append(P, np.tile(there, (1, A, 1)), axis=0)
+        beyond = np.full((1, A), pays)
         within = np.clip(r, rewards.low, rewards.high) * playable * ~over[:, None]
         mdps = [
-            gim.TabularMDP(P, each * ~over[:, None], start=start, horizon=steps)
+            gim.TabularMDP(P, np.append(each * ~over[:, None], beyond, axis=0), horizon=steps)
             for each in (within, r)
         ]
-        pi = policy if len(policy) == steps else policy[0]
-        earned = [start @ gim.planning.evaluate(mdp, pi, steps, discount)[0] for mdp in mdps]
-        best = gim.plan(mdps[0].with_(available=playable), discount, steps).v[0]
-        found.append([start @ best, *earned])
+        pi = np.concatenate([policy, np.full((len(policy), 1, A), 1 / A)], axis=1)
+        pi = pi if len(pi) == steps else pi[0]
+        earned = [begins @ gim.planning.evaluate(mdp, pi, steps, discount)[0] for mdp in mdps]
+        may = np.append(playable, np.ones((1, A), bool), axis=0)
+        best = gim.plan(mdps[0].with_(available=may), discount, steps).v[0]
+        found.append([begins @ best, *earned])
     return np.array(found)
 
 

@@ -111,10 +111,12 @@ def test_nor_by_a_certificate(log):
 
 @pytest.mark.parametrize("kind", ["credible", "guaranteed"])
 def test_the_best_that_a_certificate_compares_with_is_allowed(kind):
-    rows = [("x", "bad", 10.0, "x"), ("x", "good", 1.0, "x")] * 100
-    learned = gim.learn(gim.from_log(rows, available={"x": ["good"]}), horizon=10)
+    rows = [("x", "bad", 10.0, "x"), ("x", "good", 1.0, "x")] * 10_000
+    told = {"start": "x", "reward_range": (0, 10)}
+    learned = gim.learn(gim.from_log(rows, available={"x": ["good"]}, **told), horizon=10)
     certificate = gim.certify(learned, kind=kind)
-    assert certificate.upper < 20 < gim.certify(gim.learn(gim.from_log(rows), horizon=10)).upper
+    free = gim.learn(gim.from_log(rows, **told), horizon=10)
+    assert certificate.upper < 20 < gim.certify(free, kind=kind).upper
     assert certificate.loss < 10
     assert learned.value.estimate == pytest.approx(10)
     assert learned.wanted == []
@@ -136,7 +138,8 @@ def test_the_habit_is_the_baseline_as_far_as_it_is_allowed(log):
 def test_a_state_in_which_only_what_is_banned_was_done_has_a_policy_and_a_note():
     rows = [("low", "big", 3.0, "high"), ("high", "wait", 1.0, "low")] * 20
     rows += [("high", "small", 0.5, "low")]
-    log = gim.from_log(rows, available={"low": ["small", "wait"], "high": ["wait", "small"]})
+    bans = {"low": ["small", "wait"], "high": ["wait", "small"]}
+    log = gim.from_log(rows, available=bans, start="high", reward_range=(0, 3))
     learned = gim.learn(log, horizon=6, infer=None)
     low = log.states.index("low")
     assert learned.behind.case.baseline[low].tolist() == [0, 0.5, 0.5]

@@ -15,6 +15,7 @@ from gim.inference.certificate.sentences import (
     sentences,
     unknown_loss,
 )
+from gim.inference.witnesses import Witness
 from gim.shares import percent
 
 
@@ -33,6 +34,9 @@ def certificate(inferred=0, unmet=0, silent=0, **other):
         "trivial": 20.0,
         "assumed": (),
         "judged": True,
+        "why": "",
+        "witnesses": (),
+        "refuted": None,
     }
     masks = {"inferred": inferred, "unmet": unmet, "unbounded": silent}
     given |= {name: np.arange(10) < many for name, many in masks.items()}
@@ -64,7 +68,7 @@ def test_a_smaller_loss_if_others_pay_as_those_tried(as_tried, trivial, told):
 
 
 def test_no_bound():
-    blind = certificate(useless=True, blind=0.11)
+    blind = certificate(useless=True, blind=0.11, why="untried")
     assert of_returns(blind) == (
         "credible: no bound yet, 11 % of the episodes meet pairs that were never tried and are "
         "like no other (`.unbounded`), which more episodes would try; the policy expects 20 an "
@@ -75,6 +79,21 @@ def test_no_bound():
         f"{EARNS}; how far that is from the best is not known yet: more episodes would tell"
     )
     assert of_returns(certificate(blind=0.5)).startswith(f"{EARNS} and loses")
+    untold = of_returns(certificate(why="untold"))
+    assert untold == (
+        "credible: no bound, since it would rest on how large rewards may be, which nobody told "
+        "(reward_range=); the policy expects 20 an episode"
+    )
+
+
+def test_a_contradiction_is_said_instead_of_the_bound():
+    told = Witness("30 episodes", 15.0, 14.0, 16.0)
+    text = of_returns(certificate(why="refuted", refuted=(18.0, 21.0), witnesses=(told,)))
+    assert text == (
+        "credible: contradicted, and so no bound: what was learned says that the policy earns "
+        "between 18 and 21 an episode, but 30 episodes say between 14 and 16; the policy expects "
+        "20 an episode"
+    )
     unsure = certificate(useless=True, kind="guaranteed")
     assert of_returns(unsure) == (
         "guaranteed: no useful bound, more episodes are needed (kind='credible' gets by with "

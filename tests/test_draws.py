@@ -34,7 +34,7 @@ def some_rows(S, A, models, seed, c=1.5):
     n0 = rng.choice([0.3, 4.0, 50.0], (models, S * A))
     ways = rng.choice([0.0, 0.3], (models, 2, S * A))
     holds = np.where(told, rng.random(S * A), 0.0)
-    return Rows(*parts, leak, holds, n0, c, np.array([1, S - 1]), ways), N, q
+    return Rows(*parts, leak, holds, n0, c, np.array([1, S - 1]), ways, 0.1), N, q
 
 
 def some_rewards(S, A, seed, successors):
@@ -42,9 +42,9 @@ def some_rewards(S, A, seed, successors):
     mean, sd = rng.normal(size=(2, S * A)), rng.random((2, S * A)) * (rng.random(S * A) < 0.5)
     free = rng.choice([0.0, 0.3, 1.0], S * A)
     by_next = rng.normal(size=(2, successors))
-    return Rewards(
-        mean, sd, rng.random(S * A), free, by_next, np.array([-1.0, 0.0, 0.5, 1.0]), -1.0, 1.0
-    )
+    visits, pays = rng.choice([0.2, 3.0], (2, S * A)), np.array([-1.0, 0.0, 0.5, 1.0])
+    held = rng.random(S * A)
+    return Rewards(mean, sd, held, free, by_next, pays, -1.0, 1.0, visits, 0.3 * (seed % 2))
 
 
 def test_two_tables_are_joined():
@@ -85,8 +85,9 @@ def test_models_are_drawn_and_planned_as_by_hand(S, by_next, discount):
     end = rng.choice([0.0, 0.5, 1.0], S, p=[0.7, 0.2, 0.1])
     policy = playable * rng.random((H if discount == 1.0 else 1, S, A)) ** 8
     policy /= policy.sum(axis=2, keepdims=True)
-    start = rng.dirichlet(np.ones(S))
-    arguments = (rows, rewards, playable, end, policy, start, H, discount)
+    start = 0.9 * rng.dirichlet(np.ones(S), 5 if by_next else 1)
+    elsewhere = np.array([[0.1, 0.7], [0.0, 0.0], [0.3, -1.0], [0.0, 1.0], [0.02, 0.4]])
+    arguments = (rows, rewards, playable, end, policy, start, elsewhere, H, discount)
     found = returns_in_models(*arguments, np.random.default_rng(1))
     slow = naive.returns(rows, rewards, *arguments[2:], np.random.default_rng(1))
     assert np.allclose(found, slow, rtol=1e-9, atol=1e-9)
@@ -150,10 +151,10 @@ def test_what_is_certain_stays_so():
     parts = join(*parts_of(sparse.csr_array(N)), *parts_of(sparse.csr_array((2, 2))))
     rows = Rows(*parts, np.zeros(2), np.zeros(2), np.ones((50, 2)), 1e-9, *no_ways(50, 2))
     one = np.ones((2, 2))
-    paid = np.zeros(2), np.zeros((2, 0)), np.arange(2.0), 0.0, 1.0
+    paid = np.zeros(2), np.zeros((2, 0)), np.arange(2.0), 0.0, 1.0, one
     rewards = Rewards(one, 0 * one, np.ones(2), *paid)
     found = returns_in_models(
         rows, rewards, np.ones((2, 1), bool), np.zeros(2), np.ones((3, 2, 1)),
-        np.array([1.0, 0.0]), 3, 1.0, np.random.default_rng(0),
+        np.array([[1.0, 0.0]]), np.zeros((1, 2)), 3, 1.0, np.random.default_rng(0),
     )  # fmt: skip
     assert np.allclose(found, 3.0)

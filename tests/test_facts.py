@@ -40,12 +40,14 @@ def test_after_the_last_step_anything_may_follow_but_after_an_end():
 
 
 def test_rewards_that_never_differed_are_certain_but_for_rounding():
-    """Paid once, thrice with a last bit that is off, and never."""
+    """Fifty times what was paid once, thrice with a last bit that is off, and never."""
     counts = new_counts(1, 3)
     counts.n[:] = [[1, 3, 0]]
     counts.R[:] = [[3.0, 0.3, 0.0]]
     counts.R2[:] = [[9.0, 0.03 * (1 + 1e-12), 0.0]]
     frame = Frame(np.ones((1, 3), bool), np.zeros(1, bool), (-1.0, 5.0))
+    counts.n[:] = counts.n * 50
+    counts.R[:], counts.R2[:] = counts.R * 50, counts.R2 * 50
     low, high = rewards_within(counts, frame, np.ones((1, 3)))
     assert low[0] == pytest.approx([3.0, 0.1, -1.0], abs=1e-12)
     assert high[0] == pytest.approx([3.0, 0.1, 5.0], abs=1e-12)

@@ -64,6 +64,9 @@ def test_rewards_are_enclosed_by_what_was_paid():
     assert high[1, 0] == pytest.approx(0.5 + np.sqrt((4 * 0.25 + pooled) / 5 / 4) + 6 * 0.5 / 12)
     counts.R2[1] = 1.0
     low, high = rewards_within(counts, frame, np.full((3, 1), 0.5))
+    assert (low < high)[:2].all()  # six visits that paid as the first: another may not
+    counts.n[:2], counts.R[:2], counts.R2[:2] = 60, 30.0, 15.0
+    low, high = rewards_within(counts, frame, np.full((3, 1), 0.5))
     assert (low == high)[:2].all()
 
 

@@ -60,7 +60,7 @@ def test_a_model_of_a_world_unseen_starts_where_it_was_left(visits, start):
     counts.next.reshape(3, 3)[:, 0] = visits
     known = new_known(np.ones((3, 1), bool), 2, 1.0)
     review(known, counts, np.array([False, False, True]))
-    task = SimpleNamespace(truth=None, H=4, variables=None, action_variables=None)
+    task = SimpleNamespace(truth=None, starts=None, H=4, variables=None, action_variables=None)
     P = np.repeat(np.eye(3)[:, None], 1, axis=1)
     model = learned(P, np.zeros((3, 1)), counts, known, task)
     assert model.start.tolist() == start

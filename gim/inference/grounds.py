@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from gim.agent import Agent, Task
 from gim.inference.belief import Belief
+from gim.inference.unseen import Beginnings
+from gim.inference.witnesses import Witness
 from gim.model.rewards import most_to_come
 from gim.planning import evaluate
 
@@ -45,6 +47,13 @@ class Aim(NamedTuple):
         return float(mdp.start @ (v if v.ndim == 1 else v[0]))
 
 
+class Done(NamedTuple):
+    """What was done in the latest episodes, and what all of them returned."""
+
+    pairs: NDArray[np.int64]  # [W, H] see `gim.loop.Trail`
+    returns: Floats
+
+
 @dataclass(frozen=True)
 class Grounds:
     """What a certificate rests on.
@@ -61,6 +70,10 @@ class Grounds:
     reward_limits: tuple[float | None, float | None] = (None, None)  # told; None: the task's
     seed: int = 0  # of the models that are drawn
     assumed: tuple[str, ...] = ()  # what must be so for it to hold, as ends of a sentence
+    begins: Beginnings | None = None  # None: where episodes begin is certain
+    told: bool | None = None  # whether the range of rewards is certain; None: if the task has one
+    done: Done | None = None  # what was done of late, where that is known
+    witnesses: tuple[Witness, ...] = ()  # of what `policy` earned
 
     def grounds(self) -> Grounds:
         """These."""
@@ -73,8 +86,21 @@ class Grounds:
         met = min(int(belief.counts.n.sum()), S * A * S)
         return bool(met + belief.prior.q.size + 16 * S * A <= LARGEST)
 
+    @property
+    def range_told(self) -> bool:
+        """Whether the range of rewards is certain, and not what was seen of it."""
+        if self.told is not None:
+            return self.told
+        return (
+            self.task.reward_range is not None
+            or None not in self.reward_limits
+            or self.belief.rewards.given
+        )
 
-def grounds_of(agent: Agent, memory: Any, task: Task, seed: int) -> Grounds | None:
+
+def grounds_of(
+    agent: Agent, memory: Any, task: Task, seed: int, done: Done | None = None
+) -> Grounds | None:
     """Those of an agent; None if it counts nothing."""
     belief = agent.belief(memory)
     if belief is None:
@@ -86,4 +112,14 @@ def grounds_of(agent: Agent, memory: Any, task: Task, seed: int) -> Grounds | No
         reward_limits=agent.reward_limits(),
         seed=seed,
         assumed=("the visits of the prior were made in this very world",) if trusted else (),
+        begins=beginnings_of(task, belief.terminal),
+        done=done,
     )
+
+
+def beginnings_of(task: Task, terminal: Any) -> Beginnings | None:
+    """Where the episodes of a run begin, if that was only seen."""
+    if task.starts is None or not (begun := np.where(terminal, 0, task.starts)).any():
+        return None
+    seen = begun.astype(np.float64)
+    return Beginnings(seen / seen.sum(), seen, ~terminal)

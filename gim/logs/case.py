@@ -46,6 +46,8 @@ class Inferred(NamedTuple):
     rows: sparse.csr_array  # [S*A, S] visits behind the estimate, pseudo-visits included
     supported: Bools  # [S, A] pairs that were seen, or predicted well enough to be tried
     notes: list[str]
+    limits: tuple[tuple[float, float] | None, tuple[float, float]]  # of rewards: told, and seen
+    learned: bool  # whether rewards were learned
 
 
 def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
@@ -129,7 +131,11 @@ def inferred(
     if not isinstance(rewards, str):
         belief = belief._replace(prior=paying(belief.prior, np.where(supported, r, np.nan)))
     N = P * sparse.csr_array(n.reshape(-1, 1))
-    return Inferred(belief, task, case, model, sparse.csr_array(N), supported, notes)
+    told, paid = log.reward_range, (float(log.rows.r.min()), float(log.rows.r.max()))
+    if not isinstance(rewards, str):
+        told = paid = width
+    rows, learned = sparse.csr_array(N), isinstance(rewards, str)
+    return Inferred(belief, task, case, model, rows, supported, notes, (told, paid), learned)
 
 
 def rewards_learned(belief: Belief, seen: Evidence, task: Task) -> tuple[Floats, Floats]:

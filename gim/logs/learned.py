@@ -2,26 +2,32 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from gim.inference.belief import Belief
 from gim.inference.certificate import Certificate, certifiable, certify
+from gim.inference.evidence import csr_of
 from gim.inference.grounds import Aim, Grounds
+from gim.inference.unseen import RESTS, weight, widened
+from gim.inference.witnesses import Witness, refuted
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
 from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
-from gim.logs.worth import return_of, returns, values_of
+from gim.logs.worth import Unknown, return_of, returns, values_of
 from gim.mdp import TabularMDP
+from gim.model.counts import transitions
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
 from gim.policy import Policy
@@ -29,6 +35,10 @@ from gim.shares import TAILS
 
 DRAWS = 200
 MOST_WANTED = 20
+WITNESSES = 20.0  # episodes, weights considered, from which on those of a log contradict
+ROUNDING = 1e-9  # of a value
+UNTOLD = "no bound, since it would rest on how large rewards may be: give reward_range="
+CONTRADICTED = "no bound, since the log contradicts"
 
 
 class Value(NamedTuple):
@@ -39,11 +49,18 @@ class Value(NamedTuple):
     made from half of the log, and the estimate less what a policy learned from one half loses when
     the other half judges it: what is inferred may be wrong in many pairs at once, and a policy is
     chosen because that flatters it, but halves of a log are not wrong in the same way.
+
+    Where there is no bound `lower` and `upper` are infinite; `Learned.no_bound` says why.
     """
 
     estimate: float
     lower: float
     upper: float
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a bound."""
+        return math.isfinite(self.lower) and math.isfinite(self.upper)
 
 
 class Wanted(NamedTuple):
@@ -78,23 +95,72 @@ class Learned:
     @cached_property
     def value(self) -> Value:
         """What the policy is worth."""
-        return self._value(None)
+        return self._stated[0]
+
+    @property
+    def no_bound(self) -> str:
+        """Why the value has no bound, as a part of a sentence; "" if it has one."""
+        return self._stated[1]
+
+    @cached_property
+    def _stated(self) -> tuple[Value, str]:
+        """The value, and why it has no bound: nothing that a witness contradicts is one."""
+        found = self._value(None)
+        if not found.bounded:
+            return found, UNTOLD
+        witness = refuted((found.lower, found.upper), self._witnesses, ROUNDING * abs(found[0]))
+        if witness is None:
+            return found, ""
+        said = f"what was learned says {found.lower:.4g} to {found.upper:.4g}"
+        seen = f"{witness.what} {witness.lower:.4g} to {witness.upper:.4g}"
+        return Value(found.estimate, -math.inf, math.inf), f"{CONTRADICTED}: {said}, but {seen}"
+
+    @cached_property
+    def _witnesses(self) -> tuple[Witness, ...]:
+        """The episodes of the log, weighted by how likely the policy would have had them.
+
+        Picked by whether they went as the policy would, they would be those of good luck. They say
+        nothing where another start is asked for or episodes have lost theirs, or where few do as
+        the policy would.
+        """
+        if self.log.given_start is not None or self.log.rows.resumed.any():
+            return ()
+        found = self.evaluated().get("importance sampling")
+        if found is None or not found.episodes >= WITNESSES:
+            return ()
+        what = f"{len(self.log.starts):,} episodes of the log, by importance sampling,"
+        return (Witness(what, found.estimate, found.lower, found.upper),)
 
     def _value(self, other: NDArray[Any] | None) -> Value:
-        """What the policy is worth, or by how much more than another."""
-        own = np.asarray(self.policy)
-        drawn = self._returns(own) - (0.0 if other is None else self._returns(other))
-        estimate = float(drawn[0])
+        """What the policy is worth, or by how much more than another.
+
+        Where nobody said how large rewards may be, those seen stand for it only as far as others
+        would hardly move the bound; what is stated allows for these.
+        """
+        own, log = np.asarray(self.policy), self.log
+
+        def drawn_in(rewards: tuple[float, float]) -> Floats:
+            less = 0.0 if other is None else self._returns(other, rewards)
+            return np.asarray(self._returns(own, rewards) - less)
 
         def worth(case: Case, policy: NDArray[Any]) -> float:
-            less = 0.0 if other is None else return_of(case, other, self.log.start)
-            return return_of(case, policy, self.log.start) - less
+            less = 0.0 if other is None else return_of(case, other, log.start)
+            return return_of(case, policy, log.start) - less
 
-        apart = []
+        told, seen = self.behind.limits
+        drawn = drawn_in(seen if told is None else told)
+        estimate, apart = float(drawn[0]), []
         for (case, policy), (judge, _) in permutations(self._halves, 2):
             flattered = worth(case, policy) - worth(judge, policy)
             apart += [worth(case, own), estimate - flattered]
-        return _spanned(drawn, apart)
+        found = _spanned(drawn, apart)
+        if told is not None:
+            return found
+        wide = _spanned(drawn_in(widened(*seen)), apart)
+        room = (seen[1] - seen[0]) * self.behind.case.steps(0)
+        if max(found.lower - wide.lower, wide.upper - found.upper) > RESTS * room:
+            return Value(estimate, -math.inf, math.inf)
+        return wide
 
     @cached_property
     def _halves(self) -> list[tuple[Case, NDArray[Any]]]:
@@ -208,15 +274,16 @@ class Learned:
 
     def grounds(self) -> Grounds:
         """What a certificate of the policy rests on."""
-        case, task = self.behind.case, self.behind.task
-        low, high = task.reward_range or (0.0, 0.0)
+        case, (told, seen) = self.behind.case, self.behind.limits
         return Grounds(
             self.belief,
-            task,
+            replace(self.behind.task, reward_range=seen if told is None else told),
             self.policy,
             self.log.start,
             Aim(case.horizon, case.gamma),
-            assumed=(f"no pair pays less than {low:.4g} or more than {high:.4g}",),
+            begins=self.log.beginnings,
+            told=told is not None,
+            witnesses=self._witnesses,
         )
 
     @cached_property
@@ -245,10 +312,10 @@ class Learned:
         return reason if rest == self.unseen else f"by analogy with others, or ({rest}) {reason}"
 
     def __repr__(self) -> str:
-        estimate, lower, upper = self.value
+        told = _written(self.value, "no bound")
         return (
             f"<Learned from {len(self.log)} transitions by {type(self.safe).__name__}: value "
-            f"{estimate:.4g} ({lower:.4g} to {upper:.4g}), {self.unseen} pairs never tried>"
+            f"{told}, {self.unseen} pairs never tried>"
         )
 
     @property
@@ -259,10 +326,10 @@ class Learned:
 
     def describe(self) -> str:
         """What came of it, as text: a line for each fact."""
-        gain = self.against()
+        gain = _written(self.against(), UNTOLD)
         lines = [
-            f"value        {_written(self.value)}{self._over}",
-            f"better       {_written(gain)} than the baseline (whoever acted, unless given)",
+            f"value        {_written(self.value, self.no_bound)}{self._over}",
+            f"better       {gain} than the baseline (whoever acted, unless given)",
             f"never tried  {self.unseen or 'none'} of the pairs that the policy plays"
             + (f": it plays them {self._why_untried}" if self.unseen else ""),
             f"check        {self.agreement}",
@@ -275,9 +342,13 @@ class Learned:
         lines += [f"note         {note}" for note in self.behind.notes]
         return "\n".join(lines)
 
-    def _returns(self, policy: NDArray[Any]) -> Floats:
+    def _returns(self, policy: NDArray[Any], rewards: tuple[float, float]) -> Floats:
         rng = np.random.default_rng(SEED)  # the same worlds for every policy
-        return returns(self.behind.case, self.behind.rows, policy, self.log.start, rng, DRAWS)
+        behind, counts = self.behind, self.log.counts
+        N = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=behind.rows.shape)
+        ends = weight(N) if behind.learned else 0.0
+        unknown = Unknown(self.log.beginnings, N, rewards, ends)
+        return returns(behind.case, behind.rows, policy, unknown, rng, DRAWS)
 
     def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""
@@ -300,5 +371,7 @@ def _spanned(drawn: Floats, apart: Sequence[float]) -> Value:
     return Value(every[0], min(every), max(every))
 
 
-def _written(value: Value) -> str:
+def _written(value: Value, why: str = "") -> str:
+    if not value.bounded:
+        return f"{value.estimate:.4g} ({why})"
     return f"{value.estimate:.4g} ({value.lower:.4g} to {value.upper:.4g})"

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.inference.unseen import Beginnings
 from gim.logs.bans import restricted
 from gim.model.counts import Counts
 from gim.model.tally import tally
@@ -58,6 +59,9 @@ class Log:
         censored: rows left out since nobody saw where they led: the last of unfinished episodes,
             and those before a row that is left out or missing.
         over: whether the last state stands for the end of an episode that was not recorded.
+        given_start: [S] where episodes begin, if that was said, and what is missing to 1 in states
+            that the log does not have; None: where its own do.
+        reward_range: the least and the largest reward of a step, if that was said.
     """
 
     counts: Counts
@@ -72,6 +76,8 @@ class Log:
     problems: dict[str, int] = field(default_factory=dict)
     censored: int = 0
     over: bool = False
+    given_start: Floats | None = None
+    reward_range: tuple[float, float] | None = None
 
     @property
     def S(self) -> int:
@@ -140,11 +146,25 @@ class Log:
 
     @cached_property
     def start(self) -> Floats:
-        """[S] how often an episode begins in each state, as far as beginnings were kept."""
+        """[S] how often an episode begins in each state, as was said or as they did."""
+        first = self.begun if self.given_start is None else self.given_start
+        return np.asarray(first / first.sum())
+
+    @cached_property
+    def begun(self) -> Floats:
+        """[S] episodes that began in each state, as far as beginnings were kept."""
         begun = self.starts[~self.rows.resumed[self.starts]]
         begun = begun if begun.size else self.starts
-        first = np.bincount(self.rows.s[begun], minlength=self.S)
-        return first / first.sum()
+        return np.bincount(self.rows.s[begun], minlength=self.S).astype(np.float64)
+
+    @cached_property
+    def beginnings(self) -> Beginnings:
+        """Where episodes begin, and how well that is known."""
+        may, told = ~self.terminal, self.given_start
+        if told is not None:
+            return Beginnings(told, np.zeros(0), may, listed=False)
+        once = float((np.bincount(self.rows.t, minlength=self.S) == 1).sum())
+        return Beginnings(self.start, self.begun, may, listed=False, once=once)
 
     @cached_property
     def returns(self) -> Floats:

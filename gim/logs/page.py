@@ -64,7 +64,9 @@ def _opening(learned: Learned) -> str:
     value, low, high = learned.value
     so_far = "what was done so far" + (", without what is banned now" if log.banned else "")
     better = f"{_number(abs(gain))} {'more' if gain >= 0 else 'less'} than {so_far}"
-    better += f" ({_number(lower)} to {_number(upper)})"
+    ends = f"{_number(low)} to {_number(high)}" if learned.value.bounded else learned.no_bound
+    if learned.against().bounded:
+        better += f" ({_number(lower)} to {_number(upper)})"
     if lower <= 0 < upper:
         better += ", so the log cannot rule out that it is no better"
     if lower == upper == 0:
@@ -75,7 +77,7 @@ def _opening(learned: Learned) -> str:
         tried = f"It plays {pairs} of a state and an action that nobody has tried yet."
     return (
         f"From {len(log):,} transitions in {log.S:,} states with {log.A:,} actions: the new policy "
-        f"is expected to return {_number(value)} ({_number(low)} to {_number(high)}), {better}. "
+        f"is expected to return {_number(value)} ({ends}), {better}. "
         f"{tried}"
     )
 

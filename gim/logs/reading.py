@@ -14,6 +14,7 @@ from gim.logs.labels import Keys
 from gim.logs.log import Log, Rows
 from gim.logs.minari import is_dataset
 from gim.logs.order import END, followed
+from gim.logs.start import range_of, start_in
 from gim.logs.table import Part, Table
 from gim.model.tally import tally
 
@@ -35,6 +36,8 @@ def from_log(
     available: Any = None,
     bins: Mapping[str, Any] | None = None,
     strict: bool = True,
+    start: Any = None,
+    reward_range: tuple[float, float] | None = None,
 ) -> Log:
     """Read a log of transitions.
 
@@ -59,6 +62,11 @@ def from_log(
         bins: numeric columns to be binned: the number of bins, or their edges, by column.
         strict: whether a row that cannot be used is an error; False leaves it out and counts it,
             and does not say of the row before where it led, nor of the row after where it began.
+        start: where episodes begin, if the log's own do not tell (it may be one long one): a state,
+            a list of states, each alike, or a mapping of states to their chances. States that the
+            log does not have count as states of which nothing is known. None: where they did.
+        reward_range: the least and the largest reward that a step may pay, (-1, 10). Without it
+            there is no bound on what a policy earns that rests on it.
 
     Example:
         >>> log = from_log([("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 3)
@@ -118,6 +126,7 @@ def from_log(
     p = table.columns["propensity"][order.rows] if propensity is not None else None
     r = table.columns["reward"][order.rows]
     rows = Rows(order.episode, s, a, r, t, order.done, p, order.resumed)
+    told = None if reward_range is None else range_of(reward_range, r)
     log = Log(
         counts=tally(len(states.labels), len(acts.labels), s, a, r, t),
         states=tuple(states.labels),
@@ -130,6 +139,8 @@ def from_log(
         problems=faults.reasons,
         censored=order.censored,
         over=over,
+        given_start=None if start is None else start_in(start, states.labels, over),
+        reward_range=told,
     )
     if available is None:
         return log

@@ -2,39 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.inference.unseen import Beginnings, new_states
 from gim.logs.safe.base import Case, Floats, under
 from gim.planning.linear import solve_linear
 
 UNSEEN = 1.0  # visits of each pair that were never made
 
 
-def values_of(case: Case, policy: NDArray[Any]) -> Floats:
+class Unknown(NamedTuple):
+    """What drawn worlds leave open."""
+
+    begins: Beginnings  # where episodes begin
+    N: sparse.csr_array  # [S*A, S] visits of the log
+    rewards: tuple[float, float]  # the least and the largest of a step
+    ends: float  # visits that rewards at either end of them count for, at each pair
+
+
+class Elsewhere(NamedTuple):
+    """States that the log does not have."""
+
+    chance: Floats  # [S, A] that a pair leads there
+    pays: float  # what each step pays from there on
+
+
+def values_of(case: Case, policy: NDArray[Any], other: Elsewhere | None = None) -> Floats:
     """Values [H, S] of a policy in the estimate, or [S] if discounted."""
     S, A = case.r.shape
     drawn = policy.dtype.kind == "f"
+    away, pays = (0.0, 0.0) if other is None else other
     if case.horizon is None:
         if policy.shape not in ((S, A), (S,)):
             raise ValueError(f"without a horizon a policy is [{S}] or [{S}, {A}]")
         chances = policy if drawn else np.eye(A)[policy]
         pair = np.arange(S * A)
         rule = sparse.csr_array((chances.ravel(), (pair // A, pair)), shape=(S, S * A))
-        P = rule @ case.P
-        return solve_linear(P, (chances * case.r).sum(axis=1), case.gamma)
+        P = case.P
+        if other is not None:
+            P = sparse.diags_array(1.0 - other.chance.ravel()) @ P
+        r = case.r + case.gamma * away * pays / (1.0 - case.gamma)
+        v = solve_linear(rule @ P, (chances * r).sum(axis=1), case.gamma)
+        return v if other is None else np.where(case.terminal, 0.0, v)
     timed = policy.ndim == (3 if drawn else 2)
     if policy.shape[-1 - drawn] != S or (timed and len(policy) != case.horizon):
         raise ValueError(
             f"a policy of shape {policy.shape} does not fit {S} states and {case.horizon} steps"
         )
-    v = np.zeros((case.horizon + 1, S))
+    v, beyond = np.zeros((case.horizon + 1, S)), 0.0
     for h in reversed(range(case.horizon)):
-        q = case.r + case.gamma * case.expected(v[h + 1])
+        q = case.r + case.gamma * ((1.0 - away) * case.expected(v[h + 1]) + away * beyond)
         v[h] = np.where(case.terminal, 0.0, under(policy[h] if timed else policy, q))
+        beyond = pays + case.gamma * beyond
     return v[:-1]
 
 
@@ -42,7 +65,7 @@ def returns(
     case: Case,
     rows: sparse.csr_array,
     policy: NDArray[Any],
-    start: Floats,
+    unknown: Unknown,
     rng: np.random.Generator,
     draws: int,
 ) -> Floats:
@@ -50,16 +73,22 @@ def returns(
 
     A world is drawn pair by pair: p(.|s,a) from a Dirichlet distribution with the visits behind it
     and one more that may have gone anywhere, since what happens seldom was often not seen yet;
-    r(s,a) from a normal one. What is known of neither stays as it is.
+    r(s,a) from a normal one, with visits besides that paid the least and the most. Any step may
+    lead to a state that the log does not have, as a pair of which nothing is known does: there each
+    step pays something in the range of rewards. Where episodes begin is drawn as well.
     """
-    found = [return_of(case, policy, start)]
+    found = [return_of(case, policy, unknown.begins.known / unknown.begins.known.sum())]
     known = np.diff(rows.indptr) > 0
     pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    loops = np.flatnonzero(~known)
-    stay = case.P[loops] if loops.size else None
     sd = np.sqrt(case.spread / np.maximum(case.n, 1.0)) * (case.n > 0)
     rest = np.flatnonzero(known)
-    for _ in range(draws):
+    begins = unknown.begins.drawn(draws, rng)
+    away, (low, high) = new_states(unknown.N, draws, rng), unknown.rewards
+    if case.terminal.any():  # one may be there, too
+        low, high = min(low, 0.0), max(high, 0.0)
+    pays = rng.uniform(low, high, draws)
+    visits = case.n if unknown.ends else np.ones(sd.shape)
+    for k in range(draws):
         weight = rng.standard_gamma(rows.data)
         more = rng.standard_gamma(UNSEEN, rest.size)  # to a state drawn for each pair
         total = np.bincount(pair, weight, rows.shape[0])
@@ -67,20 +96,27 @@ def returns(
         P = sparse.csr_array((weight / total[pair], rows.indices, rows.indptr), shape=rows.shape)
         column = rng.integers(rows.shape[1], size=rest.size)
         P = P + sparse.csr_array((more / total[rest], (rest, column)), shape=rows.shape)
-        if stay is not None:
-            P = P + _spread_out(stay, loops, rows.shape)
         r = case.r + sd * rng.standard_normal(sd.shape)
-        found.append(return_of(case._replace(P=P, r=r), policy, start))
+        own, least, most = (
+            rng.standard_gamma(np.broadcast_to(each, sd.shape))
+            for each in (visits, unknown.ends, unknown.ends)
+        )
+        r = (own * r + least * unknown.rewards[0] + most * unknown.rewards[1]) / np.maximum(
+            own + least + most, 1e-300
+        )
+        r = np.where(known.reshape(sd.shape), r, pays[k])
+        other = Elsewhere(np.where(known, away[k], 1.0).reshape(sd.shape), float(pays[k]))
+        start = begins[min(k, len(begins) - 1)]
+        found.append(return_of(case._replace(P=P, r=r), policy, start, other))
     return np.array(found)
 
 
-def return_of(case: Case, policy: NDArray[Any], start: Floats) -> float:
-    """The expected return of a policy in the estimate."""
-    v = values_of(case, policy)
-    return float(start @ (v if v.ndim == 1 else v[0]))
-
-
-def _spread_out(rows: Any, places: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Rows in a table of this shape, each in its place."""
-    found = rows.tocoo()
-    return sparse.csr_array((found.data, (places[found.row], found.col)), shape=shape)
+def return_of(
+    case: Case, policy: NDArray[Any], start: Floats, other: Elsewhere | None = None
+) -> float:
+    """The expected return of a policy in the estimate; what is missing to 1 begins elsewhere."""
+    v = values_of(case, policy, other)
+    found = float(start @ (v if v.ndim == 1 else v[0]))
+    return (
+        found if other is None else found + (1.0 - float(start.sum())) * other.pays * case.steps(0)
+    )

@@ -140,7 +140,11 @@ def read(mdp: TabularMDP, e: Any, s: Any, a: Any, t: Any) -> Log:
         state, after = list(made_of.names), [f"{name}2" for name in made_of.names]
         table |= {n: values[s, j] for j, n in enumerate(state)}
         table |= {n: values[t, j] for j, n in enumerate(after)}
-    return from_log(table, state=state, next_state=after, episode="e", done="done")
+    every = mdp.rewards if paid is None else paid
+    told = float(every.min()), float(every.max())
+    return from_log(
+        table, state=state, next_state=after, episode="e", done="done", reward_range=told
+    )
 
 
 def up_to_twelve(mdp: TabularMDP) -> Floats:

@@ -25,6 +25,7 @@ from gim.inference.certificate.facts import Bools, Facts, Floats, facts_of
 from gim.inference.certificate.guaranteed import guaranteed
 from gim.inference.certificate.sentences import figure, sentences
 from gim.inference.grounds import LARGEST, Aim, Grounds
+from gim.inference.witnesses import Witness, of_trail, played, refuted
 from gim.mdp import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
@@ -86,6 +87,13 @@ class Certificate:
         loss_as_tried: the most that it loses if pairs of which nothing is known pay as those that
             were tried do, where `loss` is of no use; else NaN.
         assumed: what must be so for it to hold, besides that the world is an MDP.
+        why: why there is no bound on returns, "" if there is one: the policy meets pairs of which
+            nothing is known ("untried"), how large rewards may be was not told ("untold"), or a
+            witness contradicts ("refuted").
+            Then `earns` is all that is possible, as far as that is known, else infinite.
+        witnesses: what the policy earned where it was played.
+        refuted: the bounds on what it earns that a witness contradicts, or None.
+        within: the range of r(s,a) that bounds on returns rest on, if it was not told.
     """
 
     kind: Kind
@@ -110,6 +118,25 @@ class Certificate:
     blind: float = 0.0
     loss_as_tried: float = math.nan
     assumed: tuple[str, ...] = ()
+    why: str = ""
+    witnesses: tuple[Witness, ...] = ()
+    refuted: tuple[float, float] | None = None
+    within: tuple[float, float] | None = None
+
+    @property
+    def bounded(self) -> bool:
+        """Whether there is a bound on what the policy earns."""
+        return not self.why
+
+    def meets(self, *witnesses: Witness) -> Certificate:
+        """The same beside what the policy earned: without bounds on returns if that contradicts."""
+        told = (*self.witnesses, *witnesses)
+        room = ROUNDING * (1.0 + float(np.abs(self.V).max(initial=0.0)))
+        if not self.bounded or refuted(self.earns, told, room) is None:
+            return replace(self, witnesses=told)
+        nothing: dict[str, Any] = {"lower": -math.inf, "upper": math.inf, "loss": math.inf}
+        nothing |= {"earns": (-math.inf, math.inf), "loss_as_tried": math.nan}
+        return replace(self, witnesses=told, refuted=self.earns, why="refuted", **nothing)
 
     @property
     def useless(self) -> bool:
@@ -162,6 +189,7 @@ def certify(
     kind: Kind = "credible",
     *,
     of_pairs: float | None = None,
+    witness: Any = None,
 ) -> Certificate:
     """Certify the best policy that can be learned from all that a run has seen and inferred by now.
 
@@ -171,6 +199,9 @@ def certify(
         share: the probability with which statements on returns hold.
         kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
         of_pairs: the share of inferred pairs for which bounds on their errors hold; None: `share`.
+        witness: returns of episodes in which the very policy was played, all of them, or what has
+            them as `.returns`, such as what `gim.evaluate` gives. Where they contradict the bound,
+            the certificate says so instead; so it does with the episodes of the run itself.
 
     Example:
         >>> import gim
@@ -196,11 +227,14 @@ def certify(
         )
     belief, task = grounds.belief, grounds.task
     limits = reward_range(task, *grounds.reward_limits, belief.counts)
-    facts = facts_of(belief, task, limits, grounds.policy, grounds.start, grounds.aim)
+    given = grounds.policy, grounds.start, grounds.aim
+    told = grounds.range_told
+    facts = facts_of(belief, task, limits, *given, begins=grounds.begins, told=told)
     seed = [grounds.seed, int(belief.counts.n.sum())]  # leaves the run's alone
     rng = np.random.default_rng(seed)
     found = certified(facts, share, kind, rng, of_pairs)
-    return replace(found, assumed=_assumed(grounds, facts))
+    found = replace(found, assumed=_assumed(grounds, found))
+    return found.meets(*_witnesses(grounds, facts, share, witness))
 
 
 def certifiable(run: Certifiable) -> bool:
@@ -209,12 +243,25 @@ def certifiable(run: Certifiable) -> bool:
     return given is not None and given.certifiable
 
 
-def _assumed(given: Grounds, facts: Facts) -> tuple[str, ...]:
+def _assumed(given: Grounds, found: Certificate) -> tuple[str, ...]:
     """What a certificate takes for granted, as ends of a sentence."""
-    if given.task.reward_range is not None or None not in given.reward_limits:
+    if found.within is None:
         return given.assumed
-    low, high = facts.frame.reward_range
+    low, high = found.within
     return (*given.assumed, f"no pair pays less than {figure(low)} or more than {figure(high)}")
+
+
+def _witnesses(given: Grounds, facts: Facts, share: float, more: Any) -> tuple[Witness, ...]:
+    """All who know what the policy earned; returns are never discounted."""
+    told = list(given.witnesses)
+    aim, done = facts.aim, given.done
+    if done is not None and aim.discount == 1.0 and aim.horizon == done.pairs.shape[1]:
+        low, high = facts.frame.reward_range
+        ends = -float(aim.most(-low)[0]), float(aim.most(high)[0])
+        A = facts.playable.shape[1]
+        own = of_trail(np.asarray(facts.policy), done.pairs, done.returns, ends, A, share)
+        told += [] if own is None else [own]
+    return (*told, *(() if more is None else (played(more, share),)))
 
 
 def certified(
@@ -246,6 +293,8 @@ def certified(
         loss=found.loss,
         blind=found.blind,
         loss_as_tried=found.loss_as_tried,
+        why=found.why,
+        within=found.within,
         trivial=facts.trivial,
     )
 

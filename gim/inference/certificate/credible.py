@@ -16,16 +16,19 @@ import numpy as np
 from gim.inference.belief import Belief
 from gim.inference.certificate.draws import Rewards, errors_in_models, returns_in_models
 from gim.inference.certificate.dynamics import BelievedRows, Kinds, dynamics, kinds, predictions
-from gim.inference.certificate.facts import Bounds, Facts, Floats, Ints
+from gim.inference.certificate.facts import Bools, Bounds, Facts, Floats, Ints
 from gim.inference.certificate.judges import parts_of
 from gim.inference.certificate.payments import as_tried, payments
 from gim.inference.certificate.shared import Shared, groupings, shared_along, shared_distance
+from gim.inference.unseen import RESTS, new_states, widened
 
 BLOCK = 1 << 22  # numbers that are held at once while pairs are bounded
 ROUNDING = 1e-9  # of a place among drawn values
 # Pairs of a state err together, and a plan is chosen for what it promises; drawn apart, errors
 # would cancel.
 TOGETHER = 1.5
+UNTRIED = "untried"  # the policy meets pairs of which nothing is known
+UNTOLD = "untold"  # how large rewards may be was not told, and the bound would rest on it
 
 
 def credible(facts: Facts, share: float, of_pairs: float, rng: np.random.Generator) -> Bounds:
@@ -36,6 +39,37 @@ def credible(facts: Facts, share: float, of_pairs: float, rng: np.random.Generat
     everyone = np.ones(facts.playable.shape, bool)
     silent, unlike = (everyone, everyone) if said is None else (said.silent, said.unlike)
     value, l1 = pair_bounds(facts, said, found, of_pairs, rng)
+    blind = facts.chance_of(facts.playable & unlike & (facts.belief.counts.n == 0))
+    nothing = Bounds(value, l1, silent, (-math.inf, math.inf), math.inf, math.inf, blind)
+    everything = possible(facts)
+    if blind > 1.0 - share and not (facts.told and not facts.beginnings.listed):
+        if facts.told:  # draws are no more than a guess
+            nothing = nothing._replace(earns=everything, best=everything[1])
+            nothing = nothing._replace(loss=everything[1] - everything[0])
+        return nothing._replace(why=UNTRIED)
+    seed, within = int(rng.integers(1 << 62)), None
+    earns, most, loss, usual = on_returns(facts, found, unlike, share, seed)
+    if not facts.told:
+        low, high = facts.frame.reward_range
+        within = widened(low, high)
+        wide = on_returns(facts.with_range(*within), found, unlike, share, seed)
+        room = (high - low) * float(facts.aim.most(1.0)[0])
+        if max(earns[0] - wide[0][0], wide[0][1] - earns[1]) > RESTS * room:
+            return nothing._replace(why=UNTOLD)
+        earns, most, loss, usual = wide
+    else:
+        span = everything[1] - everything[0]
+        more = blind * span if blind > 1.0 - share else 0.0  # of these episodes nothing is known
+        earns = max(earns[0] - more, everything[0]), min(earns[1] + more, everything[1])
+        most, loss = min(most + more, everything[1]), min(loss + more, span)
+    return Bounds(value, l1, silent, earns, most, loss, blind, usual, "", within)
+
+
+def on_returns(
+    facts: Facts, found: BelievedRows, unlike: Bools, share: float, seed: int
+) -> tuple[tuple[float, float], float, float, float]:
+    """What is earned, the most that any policy earns, the loss, and that as pairs tried pay."""
+    rng = np.random.default_rng(seed)
     rewards = payments(facts, found.returns, unlike)
     best, played, earned = drawn_returns(facts, found, rewards, rng)
     off = TOGETHER * (earned - earned.mean())
@@ -44,27 +78,36 @@ def credible(facts: Facts, share: float, of_pairs: float, rng: np.random.Generat
     earns = min(middle) - float(at_most(-off, both)), max(middle) + float(at_most(off, both))
     most = max(float(at_most(best, both)), earns[1])
     loss = float(at_most(best - played, share))
-    blind = facts.chance_of(facts.playable & unlike & (facts.belief.counts.n == 0))
-    if blind > 1.0 - share:  # then draws are no more than a guess
-        low, high = facts.frame.reward_range
-        earns = -float(facts.aim.most(-low)[0]), float(facts.aim.most(high)[0])
-        most, loss = earns[1], earns[1] - earns[0]
-        return Bounds(value, l1, silent, earns, most, loss, blind)
     usual = math.nan
     if loss >= min(facts.trivial, abs(facts.expected)):  # that helps nobody
         rewards = as_tried(rewards, facts.belief.counts)
         best, played, _ = drawn_returns(facts, found, rewards, rng)
         usual = float(at_most(best - played, share))
-    return Bounds(value, l1, silent, earns, most, loss, blind, usual)
+    return earns, most, loss, usual
+
+
+def possible(facts: Facts) -> tuple[float, float]:
+    """The least and the most that an episode may return in this range of rewards."""
+    low, high = facts.frame.reward_range
+    return -float(facts.aim.most(-low)[0]), float(facts.aim.most(high)[0])
 
 
 def drawn_returns(
     facts: Facts, found: BelievedRows, rewards: Rewards, rng: np.random.Generator
 ) -> Floats:
     """What is earned in each model, [3, models]; see `returns_in_models`."""
-    ends, start, aim = chance_of_end(facts.belief), facts.model.start, facts.aim
-    parts = (facts.playable, ends, facts.chances, start, aim.steps, aim.discount)
-    return np.asarray(returns_in_models(found.returns, rewards, *parts, rng).T)
+    ends, aim, begins = chance_of_end(facts.belief), facts.aim, facts.beginnings
+    models = len(found.returns.n0)
+    start, elsewhere = begins.drawn(models, rng), np.zeros((1, 2))
+    if not begins.listed:
+        low, high = rewards.low, rewards.high
+        if facts.frame.terminal.any():  # one may be there, too
+            low, high = min(low, 0.0), max(high, 0.0)
+        away = new_states(facts.judges.all, models, rng)
+        elsewhere = np.stack([away, rng.uniform(low, high, models)], axis=1)
+    parts = (facts.playable, ends, facts.chances, np.ascontiguousarray(start), elsewhere)
+    given = (found.returns, rewards, *parts, aim.steps, aim.discount)
+    return np.asarray(returns_in_models(*given, rng).T)
 
 
 def at_most(values: Floats, share: float) -> Floats:

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 REST = 16  # states that stand for all of which nothing is known
 NOWHERE = 1 << 62  # behind every state
+ROUNDING = 1e-9  # of a chance that is missing to 1
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
 
 
@@ -43,6 +44,7 @@ class Rows(NamedTuple):
     c: float  # visits that knowing nothing is worth
     goals: Ints  # [D] states that some pairs lead to, against what is predicted
     ways: Floats  # [models, D, S*A] with which chance each does, in each model
+    unseen: float = 0.0  # visits that next states never seen count for, at the least
 
 
 def no_ways(models: int, pairs: int) -> tuple[Ints, Floats]:
@@ -65,6 +67,8 @@ class Rewards(NamedTuple):
     pays: Floats  # [>= 2] what a pair of which nothing is known pays, at even quantiles
     low: float
     high: float
+    visits: Floats  # [2, S*A] that are behind the mean, in either case
+    unseen: float = 0.0  # visits that rewards at either end of the range count for
 
 
 @seldom(lambda N, columns, starts, q, *_: 2 * (N.size + q.size))
@@ -99,7 +103,7 @@ def draw_row(
     `places` are those of the states among all that were met or are predicted, -1 for the rest.
     """
     held, n0 = rng.random() < rows.holds[i], rows.n0[m, i]
-    free = n0 * rows.leak[i] if held else rows.c
+    free = max(n0 * rows.leak[i] if held else rows.c, rows.unseen)
     end, total = begin, 0.0
     for j in range(rows.first[i], rows.first[i + 1]):
         alpha = rows.n[j] + (n0 * (1.0 - rows.leak[i]) * rows.q[j] if held else 0.0)
@@ -146,7 +150,13 @@ def draw_reward(
         r = 0.0
         for j in range(begin, end):
             r += p[j] * (mean[held, i] if places[j] < 0 else by_next[held, places[j]])
-    return r + rewards.sd[held, i] * rng.standard_normal()
+    r += rewards.sd[held, i] * rng.standard_normal()
+    if rewards.unseen > 0.0:
+        own = gamma(max(rewards.visits[held, i], TINY), rng)
+        least, most = gamma(rewards.unseen, rng), gamma(rewards.unseen, rng)
+        total = max(own + least + most, TINY)
+        r = (own * r + least * rewards.low + most * rewards.high) / total
+    return r
 
 
 @hot
@@ -167,7 +177,7 @@ def backed_up(r: Any, p: Any, t: Any, first: Any, i: int, v: Any, discount: floa
 
 
 @seldom(
-    lambda rows, rewards, playable, end, policy, start, steps, *_: (
+    lambda rows, rewards, playable, end, policy, start, elsewhere, steps, *_: (
         0.3 * len(rows.n0) * (10 + steps) * (rows.next.size + playable.size)
     )
 )
@@ -178,6 +188,7 @@ def returns_in_models(
     end: Any,
     policy: Any,
     start: Any,
+    elsewhere: Any,
     steps: int,
     discount: float,
     rng: Any,
@@ -192,7 +203,10 @@ def returns_in_models(
         playable: [S, A] pairs that can be played.
         end: [S] chance that a state ends the episode and pays nothing: 1 if it is known to.
         policy: [steps, S, A] the probabilities with which it plays, or [1, S, A]: at every step.
-        start: [S] where episodes begin.
+        start: [models, S] where episodes begin, or [1, S] in all of them; what is missing to 1 is
+            elsewhere.
+        elsewhere: [models, 2] or [1, 2] the chance that a step leads to a state that is none of
+            these, and what each step pays from there on.
         steps: how many are planned.
         discount: the weight of each against the one before.
         rng: the one source of randomness.
@@ -206,6 +220,8 @@ def returns_in_models(
     found = np.zeros((models, 3))
     for m in range(models):
         luck = rng.random()
+        away, pays = elsewhere[min(m, len(elsewhere) - 1)]
+        stays, beyond = (1.0 - away) * discount, 0.0
         for s in range(S):
             over[s] = end[s] > 0.0 and rng.random() < end[s]
             for a in range(A):
@@ -219,6 +235,7 @@ def returns_in_models(
                 r[i] = min(rewards.high, max(rewards.low, drawn[i]))
         v[:] = 0.0
         for h in range(steps - 1, -1, -1):
+            lost = away * discount * beyond
             for s in range(S):
                 new[0, s] = new[1, s] = new[2, s] = 0.0
                 if over[s]:
@@ -227,14 +244,23 @@ def returns_in_models(
                 for a in range(A):
                     i, chance = s * A + a, policy[min(h, last), s, a]
                     if playable[s, a]:
-                        new[0, s] = max(new[0, s], backed_up(r, p, t, first, i, v[0], discount))
+                        best = backed_up(r, p, t, first, i, v[0], stays) + lost
+                        new[0, s] = max(new[0, s], best)
                     if chance > 0.0:
-                        new[1, s] += chance * backed_up(r, p, t, first, i, v[1], discount)
-                        new[2, s] += chance * backed_up(drawn, p, t, first, i, v[2], discount)
+                        new[1, s] += chance * (backed_up(r, p, t, first, i, v[1], stays) + lost)
+                        own = backed_up(drawn, p, t, first, i, v[2], stays) + lost
+                        new[2, s] += chance * own
             v, new = new, v
+            beyond = pays + discount * beyond
+        left = 1.0
         for s in range(S):
+            begins = start[min(m, len(start) - 1), s]
+            left -= begins
             for k in range(3):
-                found[m, k] += start[s] * v[k, s]
+                found[m, k] += begins * v[k, s]
+        if left > ROUNDING:
+            for k in range(3):
+                found[m, k] += left * beyond
     return found
 
 

@@ -26,6 +26,7 @@ from gim.inference.cross_validation import taken
 from gim.inference.likelihoods import compare_likelihoods
 from gim.inference.prior import Prior
 from gim.inference.reuse import picked
+from gim.inference.unseen import weight
 
 FAILS = 0.1  # doubt above which predictions fail
 WORTH = 5.0  # visits that a prediction must be worth for a bound to rest on it
@@ -66,10 +67,11 @@ def dynamics(
     judges, prior, F = facts.judges, facts.belief.prior, facts.F
     S, A = facts.playable.shape
     mine, c, zero = parts_of(judges.all), judges.blank(), np.zeros(S * A)
+    unseen = weight(judges.all)
     if said is None:
         first, next, n, q = join(*mine, *parts_of(sparse.csr_array((S * A, S))))
         own = zero, zero, np.ones((models, S * A)), c
-        blank = Rows(first, next, n, q, *own, *no_ways(models, S * A))
+        blank = Rows(first, next, n, q, *own, *no_ways(models, S * A), unseen)
         return BelievedRows(blank, blank, blank)
     told, leak = parts_of(predictions(prior, judges)), np.full(S * A, said.leak)
     n0 = said.curve.n0(judges.evidence).ravel()
@@ -88,7 +90,7 @@ def dynamics(
     )
     either = np.where(rng.random((models, 1)) < 0.5, along, lesser)
     ways = other.goals, other.drawn(models, rng)
-    found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways)
+    found = Rows(first, next, n, q, zero, holds, np.minimum(*even), c, *ways, unseen)
     return BelievedRows(
         returns=found,
         along=found._replace(n0=np.minimum(along, lesser) if facts.ruled else either),

@@ -14,6 +14,7 @@ from gim.inference.base import Frame
 from gim.inference.belief import Belief, believed_model
 from gim.inference.certificate.judges import Judges
 from gim.inference.grounds import Aim
+from gim.inference.unseen import Beginnings
 from gim.model.learned import LearnedModel
 from gim.planning.checks import checked_policy
 
@@ -36,6 +37,8 @@ class Facts(NamedTuple):
     inferred: Bools  # [S, A] those met no more often than their prediction is worth
     judges: Judges
     ruled: bool = False  # whether states have variables, so that rules may predict
+    begins: Beginnings | None = None  # None: as the model has it, for certain
+    told: bool = True  # whether the range of rewards was told; else it is what was seen
 
     @property
     def F(self) -> Floats:
@@ -68,6 +71,18 @@ class Facts(NamedTuple):
             here, weight = (plays * ~pairs).ravel() @ rows, weight * self.aim.discount
         return found
 
+    @property
+    def beginnings(self) -> Beginnings:
+        """Where episodes begin, and how well that is known."""
+        if self.begins is not None:
+            return self.begins
+        start = np.asarray(self.model.start, np.float64)
+        return Beginnings(start, np.zeros(0), ~self.frame.terminal)
+
+    def with_range(self, low: float, high: float) -> Facts:
+        """The same if rewards lie between these."""
+        return self._replace(frame=self.frame._replace(reward_range=(low, high)))
+
 
 class Bounds(NamedTuple):
     """What a kind of certificate says."""
@@ -80,6 +95,8 @@ class Bounds(NamedTuple):
     loss: float  # the most that the plan loses of that
     blind: float = 0.0  # chance that an episode meets a pair of which nothing is known
     loss_as_tried: float = math.nan  # the loss if pairs of which nothing is known pay as others do
+    why: str = ""  # why there is no bound on returns, if there is none
+    within: tuple[float, float] | None = None  # r(s,a) that bounds on returns rest on, if not told
 
 
 def facts_of(
@@ -89,6 +106,9 @@ def facts_of(
     policy: Any = None,
     start: Floats | None = None,
     aim: Aim | None = None,
+    *,
+    begins: Beginnings | None = None,
+    told: bool = True,
 ) -> Facts:
     """Plan on what is believed, and ask who can judge it.
 
@@ -99,6 +119,8 @@ def facts_of(
         policy: to be certified instead of the plan, in any form that an MDP takes.
         start: [S] where episodes begin, if the task does not say.
         aim: horizon and discount; the task's own, if not given.
+        begins: where episodes begin, where that was only seen.
+        told: whether the range of rewards is known for certain.
     """
     aim = Aim(task.H) if aim is None else aim
     model = believed_model(belief, task)
@@ -128,4 +150,6 @@ def facts_of(
         inferred=playable & ((n <= seen - n) | replaced),
         judges=Judges(belief, playable),
         ruled=task.variables is not None,
+        begins=begins,
+        told=told,
     )

@@ -18,8 +18,9 @@ Interval iteration (Givan, Leach and Dean, 2000) encloses the optimum and what t
 
 or with e span(u) / 2 instead of b, and e span(l) / 2 instead of both terms, where that is less. A
 pair never met may lead anywhere and pay anything. Rewards are enclosed by Bernstein's inequality
-with the variance that was seen; they are taken to be certain if no pair ever paid two different
-ones.
+with the variance that was seen; they are taken to be certain if
+SURE visits to pairs met before paid what the first had. Where episodes begin is enclosed as well if
+it was only seen (`begun`).
 
 **Pairs.** The bounds on inferred pairs are for a share of them. A judge (`judges`) has an error x
 that can be seen, up to the noise of counting, which makes it larger on the whole. If an inferred
@@ -50,28 +51,62 @@ from gim.inference.base import Frame
 from gim.inference.certificate.dynamics import kinds, predictions
 from gim.inference.certificate.facts import Bools, Bounds, Facts, Floats
 from gim.inference.certificate.shared import left_open
+from gim.inference.unseen import Beginnings
 from gim.inference.worth import strata_of
 from gim.model.counts import Counts
 
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
 ASKED = 100  # judges of a stratum that are asked for a quantile, those met most often
 MARGIN = 2.0  # standard errors added to the mean squared error
+STARTS = 0.1  # of the probability of an error that goes to where episodes begin, if that was seen
+SURE = 100  # visits of pairs met before that all paid as the first: then rewards are certain
+UNTOLD = "untold"  # how large rewards may be was not told
 
 
 def guaranteed(facts: Facts, share: float, of_pairs: float, rng: np.random.Generator) -> Bounds:
     """Bounds that hold with probability `share`, and for the share `of_pairs` of the pairs."""
-    least, most = (float(facts.model.start @ each[0]) for each in enclosed(facts, share))
     silent = np.ones(facts.playable.shape, bool)
     if facts.judges.pairs.size:
         silent = kinds(facts.judges, rng).silent
     value, l1, silent = pair_bounds(facts, silent, of_pairs)
-    return Bounds(value, l1, silent, (least, most), most, most - least)
+    if not facts.told:
+        return Bounds(value, l1, silent, (-math.inf, math.inf), math.inf, math.inf, why=UNTOLD)
+    part = STARTS if facts.beginnings.seen.size else 0.0
+    least, most = enclosed(facts, 1.0 - (1.0 - share) * (1.0 - part))
+    low, high = begun(facts.beginnings, least[0], most[0], (1.0 - share) * part)
+    return Bounds(value, l1, silent, (low, high), high, high - low)
+
+
+def begun(begins: Beginnings, least: Floats, most: Floats, delta: float) -> tuple[float, float]:
+    """The same from where episodes begin, if that was seen, with probability 1 - delta.
+
+    Where E episodes began, ||p_hat - p||_1 <= sqrt(2 (S ln 2 + ln(3 / delta)) / E) =: e. The values
+    of the optimum do not depend on where they did, so that for these Hoeffding's inequality holds
+    as well; for the chance of all other states together, if all began in one, so does
+    (1 - p)^E >= delta / 3.
+    """
+    start, seen, may = begins.known, begins.seen, begins.may
+    if not begins.listed:
+        start = np.append(start, max(1.0 - float(start.sum()), 0.0))
+        may = np.append(may, True)
+    low, high = float(start @ least), float(start @ most)
+    if not seen.size:
+        return low, high
+    E, L = float(seen.sum()), math.log(3.0 / delta)
+    e = min(math.sqrt(2.0 * (may.sum() * math.log(2.0) + L) / E) / 2.0, 1.0)
+    span = float(most[may].max() - least[may].min())
+    if np.count_nonzero(seen) == 1:
+        e = min(e, 1.0 - math.exp(-L / E))
+    down = max(low - e * float(np.ptp(least[may])), float(least[may].min()))
+    off = min(e * float(np.ptp(most[may])), math.sqrt(L / (2.0 * E)) * span)
+    return down, min(high + off, float(most[may].max()))
 
 
 def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     """The least that the plan earns from each step and state on, and the most that any policy does.
 
-    [H + 1, S] each; all of it holds at once with probability `share`.
+    [H + 1, S] each; all of it holds at once with probability `share`. Where nobody has listed all
+    states there is one more, from which on anything may come.
     """
     counts, N, frame, chances = facts.belief.counts, facts.judges.all, facts.frame, facts.chances
     (S, A), H, last = facts.playable.shape, facts.aim.steps, len(chances) - 1
@@ -79,17 +114,21 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     n = counts.n.astype(np.float64)
     visits = np.maximum(n, 1.0)
     L = np.log(12.0 * S * A * functions * visits * (visits + 1.0) / (1.0 - share))
-    e = np.minimum(np.sqrt(2.0 * (S * math.log(2.0) + L) / visits), 2.0)
     low, high = rewards_within(counts, frame, L)
     known = facts.belief.rewards
     if known.given and not known.by_next.size:
         low = high = np.where(facts.playable, known.r, 0.0)
+    more = 0 if facts.beginnings.listed else 1
+    e = np.minimum(np.sqrt(2.0 * ((S + more) * math.log(2.0) + L) / visits), 2.0)
     p_hat = sparse.diags_array(1.0 / visits.ravel()) @ N
+    p_hat = sparse.csr_array((p_hat.data, p_hat.indices, p_hat.indptr), shape=(S * A, S + more))
     ceiling, floor = facts.aim.most(frame.reward_range[1]), -facts.aim.most(-frame.reward_range[0])
     never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0
-    least, most = np.zeros((H + 1, S)), np.zeros((H + 1, S))
+    least, most = np.zeros((H + 1, S + more)), np.zeros((H + 1, S + more))
+    some = slice(0, S)
     if facts.aim.horizon is None:  # what follows the last step lies between the extremes
-        least[H], most[H] = floor[-1] * ~frame.terminal, ceiling[-1] * ~frame.terminal
+        least[H], most[H] = floor[-1], ceiling[-1]
+        least[H, some][frame.terminal] = most[H, some][frame.terminal] = 0.0
     for h in range(H - 1, -1, -1):
         u, w = most[h + 1], least[h + 1]
         mean_u, mean_w, gap = (np.asarray(p_hat @ f).reshape(S, A) for f in (u, w, (u - w) ** 2))
@@ -101,20 +140,22 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
         up = np.where(n > 0, up, u.max())
         down = np.where(n > 0, np.maximum(down, w.min()), w.min())
         best = np.where(frame.available, high + discount * up, -np.inf).max(axis=1)
-        most[h] = np.minimum(best, ceiling[h])
+        least[h], most[h] = floor[h], ceiling[h]
+        most[h, some] = np.minimum(best, ceiling[h])
         earned = (chances[min(h, last)] * (low + discount * down)).sum(axis=1)
-        least[h] = np.maximum(earned, floor[h])
-        least[h, never_left] = np.minimum(least[h, never_left], 0.0)
-        most[h, never_left] = np.maximum(most[h, never_left], 0.0)
-        least[h, frame.terminal] = most[h, frame.terminal] = 0.0
+        least[h, some] = np.maximum(earned, floor[h])
+        least[h, some][never_left] = np.minimum(least[h, some][never_left], 0.0)
+        most[h, some][never_left] = np.maximum(most[h, some][never_left], 0.0)
+        least[h, some][frame.terminal] = most[h, some][frame.terminal] = 0.0
     return least, most
 
 
 def rewards_within(counts: Counts, frame: Frame, L: Floats) -> tuple[Floats, Floats]:
     """Bounds on r(s,a) that hold everywhere, [S, A] each; all that is possible where unseen.
 
-    Rewards are taken to be certain if no pair has ever paid two different ones. How widely single
-    ones spread is not known: as far as r(s,a) does, or as payments of 0 or w would.
+    Rewards are taken to be certain if no pair has ever paid two different ones, though SURE times
+    one could have. How widely single ones spread is not known: as far as r(s,a) does, or as
+    payments of 0 or w would.
     """
     n = np.maximum(counts.n, 1).astype(np.float64)
     r = counts.R / n
@@ -125,7 +166,8 @@ def rewards_within(counts: Counts, frame: Frame, L: Floats) -> tuple[Floats, Flo
     off = np.sqrt(2 * L * (n * spread + pooled) / (n + 1) / n)
     size = np.maximum(np.abs(counts.R), np.sqrt(counts.R2))
     paid = counts.R2 / np.where(size > 0, size, 1.0)  # w, if it is 0 or w
-    off += (pooled > 0) * np.maximum(largest - least, paid) * L / (3 * n)
+    certain = pooled == 0 and (n - 1.0).sum() >= SURE
+    off += (not certain) * np.maximum(largest - least, paid) * L / (3 * n)
     unseen = counts.n == 0
     low = np.where(unseen, least, np.maximum(r - off, least))
     high = np.where(unseen, largest, np.minimum(r + off, largest))

@@ -10,6 +10,7 @@ from gim.inference.certificate.facts import Bools, Facts, Floats, Ints
 from gim.inference.certificate.judges import Judges
 from gim.inference.likelihoods import rewards_hold
 from gim.inference.prior import Prior, no_prior
+from gim.inference.unseen import weight
 from gim.model.counts import Counts, rewards_by_triple
 from gim.model.known_rewards import KnownRewards
 
@@ -54,6 +55,8 @@ def payments(facts: Facts, rows: Rows, unlike: Bools) -> Rewards:
         pays=np.array([low, high]),
         low=low,
         high=high,
+        visits=np.stack([counts.n, np.where(given, np.inf, visits)]).reshape(2, -1),
+        unseen=0.0 if given.any() else weight(facts.judges.all),
     )
 
 
@@ -70,7 +73,7 @@ def known(rewards: KnownRewards, rows: Rows) -> Rewards:
     zero, (low, high) = np.zeros(r.size), rewards.range
     low, high = min(low, float(r.min())), max(high, float(r.max()))
     sure, pays = np.zeros((2, r.size)), np.array([low, high])
-    return Rewards(np.stack([r, r]), sure, zero + 1.0, zero, by_next, pays, low, high)
+    return Rewards(np.stack([r, r]), sure, zero + 1.0, zero, by_next, pays, low, high, sure)
 
 
 def as_tried(rewards: Rewards, counts: Counts) -> Rewards:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from gim.inference.witnesses import refuted
 from gim.shares import percent
 
 if TYPE_CHECKING:
@@ -22,7 +23,14 @@ def sentences(it: Certificate) -> tuple[str, ...]:
 def of_returns(it: Certificate) -> str:
     """What the policy earns and loses, or why that cannot be said."""
     expects = f"the policy expects {figure(it.expected)} an episode"
-    if it.useless and it.blind > 1.0 - it.share:
+    if it.refuted is not None:
+        return f"{contradiction(it)}; {expects}"
+    if it.why == "untold":
+        return (
+            f"{it.kind}: no bound, since it would rest on how large rewards may be, which nobody "
+            f"told (reward_range=); {expects}"
+        )
+    if it.why:
         return (
             f"{it.kind}: no bound yet, {percent(it.blind)} of the episodes meet pairs that "
             "were never tried and are like no other (`.unbounded`), which more episodes would try; "
@@ -49,6 +57,18 @@ def of_returns(it: Certificate) -> str:
             f"(kind='credible' gets by with fewer); {expects}"
         )
     return f"{earns}; {unknown_loss(it)}{usual}"
+
+
+def contradiction(it: Certificate) -> str:
+    """What the model says, and who saw otherwise."""
+    assert it.refuted is not None
+    who = refuted(it.refuted, it.witnesses)
+    assert who is not None
+    low, high, least, most = (figure(x) for x in (*it.refuted, who.lower, who.upper))
+    return (
+        f"{it.kind}: contradicted, and so no bound: what was learned says that the policy earns "
+        f"between {low} and {high} an episode, but {who.what} say between {least} and {most}"
+    )
 
 
 def unknown_loss(it: Certificate) -> str:
