@@ -27,6 +27,7 @@ import numpy as np
 
 import gim
 from benchmarks.walks import exponent, grid, random_world
+from gim import plot
 from gim.run import prepare
 
 H = 50
@@ -91,19 +92,20 @@ def measured(curve: Curve, sizes: tuple[int, ...]) -> list[tuple[float, ...]]:
     return found
 
 
-def draw(curves: dict[str, tuple[tuple[int, ...], list[tuple[float, ...]]]]) -> None:
+@plot.looks
+def draw(curves: dict[str, tuple[tuple[int, ...], list[tuple[float, ...]]]]) -> Any:
     """One panel for each measure, all on logarithmic axes, relative to the smallest size."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12, 3), layout="constrained")
-    for k, (axes, measure) in enumerate(zip(figure.subplots(1, 4), MEASURES, strict=True)):
+    figure, panels = plot.figure(12, 3, columns=4)
+    for k, (axes, measure) in enumerate(zip(panels.flat, MEASURES, strict=True)):
         for name, (sizes, found) in curves.items():
             y = np.array(found)[:, k]
-            axes.loglog(np.array(sizes) / sizes[0], y / y[0], "o-", label=name)
+            colour = plot.COLOURS[list(curves).index(name)]
+            axes.loglog(np.array(sizes) / sizes[0], y / y[0], "o-", label=name, color=colour)
         axes.set(title=measure, xlabel="times the smallest size")
-    axes.legend()
+    axes.legend(frameon=False)
     SHOWN.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(SHOWN, dpi=120)
+    return figure
 
 
 def main(arguments: list[str] | None = None) -> int:

@@ -21,7 +21,7 @@ LEFT_OUT = ("__init__", "__main__")  # which only pass on what the others define
 WIDTH, HEIGHT = 9.5, 0.72  # inches: of the picture, of a level
 BOX = 0.2  # half of the height of a box, in levels
 HEAD = 0.06  # of an arrow
-INK, LINE, FILE, FOLDER = "#222222", "#8A94A3", "#FFFFFF", "#DCE9F5"
+INK, LINE, FILE, FOLDER = "#FFFFFF", "#8A94A3", "#6B7280", "#2F6FA8"  # on any page
 
 Graph = dict[str, set[str]]
 
@@ -157,7 +157,7 @@ def draw(
         wide = width(name)
         corner = (at[name] - wide / 2, level[name] - BOX)
         fill = FOLDER if len(modules_in(f"gim.{name}")) > 1 else FILE
-        box = {"fc": fill, "ec": INK, "lw": 0.8, "zorder": 3}
+        box = {"fc": fill, "ec": "none", "zorder": 3}
         shape = "round,pad=0,rounding_size=0.06"
         axis.add_patch(FancyBboxPatch(corner, wide, 2 * BOX, boxstyle=shape, **box))
         middle = {"ha": "center", "va": "center", "color": INK, "fontsize": 8, "zorder": 4}

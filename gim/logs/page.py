@@ -23,13 +23,14 @@ from gim.terminal import width_of
 ROWS = 50  # states of a table
 CELLS = 80  # states or actions of a picture
 LINE, LETTER, WIDE, LONGEST = 13, 6.5, 11, 24  # pixels of a line, a letter, a wide one; letters
+SCREEN = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
   color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
-.lead { font-size: 1.15rem; } .soft { color: #666; } svg { max-width: 100%; height: auto; }
+.lead { font-size: 1.15rem; } .soft { color: #666; } figure { margin: 1rem 0; overflow-x: auto; }
 tr.new td { font-weight: 600; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
 @media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; }
   .soft { color: #aaa; } }
@@ -53,7 +54,7 @@ def page(learned: Learned, title: str) -> str:
         "<h2>Where it is unsure</h2>",
         *_unsure(learned),
     ]
-    head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{STYLE}</style>'
+    head = f'<meta charset="utf-8">{SCREEN}<title>{escape(title)}</title><style>{STYLE}</style>'
     body = "\n".join(parts)
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
@@ -206,7 +207,10 @@ def picture(log: Log) -> str:
     width, height = left + A * wide + 8, math.ceil(S * high + max(slant) + 16)
     size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
     cut = "" if (S, A) == (log.S, log.A) else f", the first {S} states and {A} actions"
-    text = f"Visits of pairs{cut}: states from top to bottom, actions from left to right."
+    text = (
+        f"Visits of pairs{cut}: states from top to bottom, actions from left to right; the fuller "
+        f"the colour the more, on a logarithmic scale up to {log.counts.n[:S, :A].max():,}."
+    )
     return (
         f'<figure><svg {size} role="img" aria-label="visits of pairs">{"".join(cells)}</svg>'
         f'<figcaption class="soft">{escape(text)}</figcaption></figure>'
