@@ -16,6 +16,7 @@ pages say so: for a folder in which no more have ended yet. With the word `ended
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from pathlib import Path
 
@@ -165,8 +166,11 @@ def between(path: Path, mark: str, text: str) -> None:
 
 
 def made_with(found: Findings) -> str:
-    """The versions of what may change a bit."""
-    return ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    """The commit and its date, and the versions of what may change a bit."""
+    words = ["git", "log", "-1", "--abbrev=7", "--format=%h, %cs"]
+    commit = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    versions = ", ".join(f"{name} {version}" for name, version in found.versions.items())
+    return f"{commit.strip()}; {versions}"
 
 
 if __name__ == "__main__":

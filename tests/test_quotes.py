@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from docs import quotes
@@ -16,6 +18,29 @@ def test_a_page_quotes_what_the_command_prints(name):
 def test_the_first_picture_shows_what_the_demonstration_draws():
     drawn = quotes.PICTURE.read_text("utf-8")
     assert drawn == quotes.drawing(), "run python -m docs.quotes"
+
+
+LONG = re.compile(
+    r"`(python -m benchmarks\.[^`]*|gim reproduce [^`]*--scale (?:paper|quick)[^`]*)`"
+)
+STAMP = re.compile(r"\s\([0-9a-f]{7}, 20\d\d-\d\d-\d\d[);]")
+NO_FIGURES = {  # beside which the page has none
+    ("README.md", "gim reproduce all --scale paper"),
+    ("docs/benchmarks.md", "python -m benchmarks.panel"),
+    ("docs/gymnasium.md", "python -m benchmarks.stepwise"),
+}
+
+
+def test_figures_of_long_commands_carry_command_commit_and_date():
+    seen = 0
+    for path in [quotes.ROOT / "README.md", *sorted((quotes.ROOT / "docs").rglob("*.md"))]:
+        page, text = str(path.relative_to(quotes.ROOT)), path.read_text("utf-8")
+        for found in LONG.finditer(text):
+            if (page, found[1]) not in NO_FIGURES:
+                seen += 1
+                assert STAMP.match(text, found.end()), f"{page}: {found[1]} says no commit and date"
+    assert seen > 40
+    assert STAMP.search((quotes.ROOT / "docs" / "study.md").read_text("utf-8"))
 
 
 def test_times_and_breaks_do_not_count_and_all_else_does():
