@@ -17,7 +17,7 @@ TRUTHS = {"no": False, "false": False, "off": False, "yes": True, "true": True, 
 
 def rows():
     for path in PAGES:
-        _head, _, table = path.read_text("utf-8").partition("| name | default | meaning |\n")
+        _, _, table = path.read_text("utf-8").partition("| name | default | meaning |\n")
         for names, text in ROW.findall(table.split("\n\n")[0]):
             for name in re.findall(r"\w+", names):
                 yield path.stem, name, text.strip().strip("`").replace(",", "")
