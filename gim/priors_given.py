@@ -1,4 +1,8 @@
-"""What `gim.run(prior=...)` may be: what was learned elsewhere, once or several times."""
+"""What `gim.run(prior=...)` may be: what was learned elsewhere, once or several times.
+
+A model is matched with the world by name: by label, else by the values of variables, else by number
+(`gim.policy.alignment`), so it may have been learned where states stand in another order.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +10,16 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+from numpy.typing import NDArray
+
 from gim.agent import Agent, Task
 from gim.loading import load
 from gim.model.learned import LearnedModel, same_variables
+from gim.names import Names
+from gim.policy.alignment import NONE, matched, some_of, unmatched
 from gim.runs import Run
+from gim.variables import Variables
 
 if TYPE_CHECKING:  # runs without a log do not depend on the code of logs
     from gim.logs import Log
@@ -18,13 +28,16 @@ GivenPrior: TypeAlias = "LearnedModel | Run | Log | str | Path"
 Priors: TypeAlias = "GivenPrior | Sequence[GivenPrior]"
 
 
-def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ...]:
+def priors_given(
+    prior: Any, agent: Agent, task: Task, states: Names, actions: Names
+) -> tuple[LearnedModel, ...]:
     """The models that `prior=` stands for, each checked against the world.
 
     Args:
         prior: None, a `LearnedModel`, a run with one, a path to either, or a list of these.
         agent: who is to start from them.
         task: the world as the agent is told of it.
+        states, actions: what the world calls them.
     """
     if prior is None:
         return ()
@@ -32,7 +45,7 @@ def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ..
     if given and type(agent).belief is Agent.belief:
         raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
     models = [_model(each) for each in given]
-    judged = agent.judges_priors()
+    judged, found = agent.judges_priors(), []
     for model in models:
         if (model.S, model.A) != (task.S, task.A) and not (judged and same_variables(model, task)):
             raise ValueError(
@@ -40,7 +53,76 @@ def priors_given(prior: Any, agent: Agent, task: Task) -> tuple[LearnedModel, ..
                 f"{task.A}: they must agree, or have the same variables and actions, for an agent "
                 "that infers by analogy"
             )
-    return tuple(models)
+        found.append(_renumbered(model, task, states, actions, judged))
+    return tuple(found)
+
+
+def _renumbered(
+    model: LearnedModel, task: Task, states: Names, actions: Names, judged: bool
+) -> LearnedModel:
+    """The model in the world's numbers, as far as it is one of the same states and actions."""
+    if (model.S, model.A) != (task.S, task.A):
+        return model
+    own = (
+        _named("state", model.S, model.state_labels, model.variables),
+        _named("action", model.A, model.action_labels, model.action_variables),
+    )
+    theirs = (
+        _named("state", task.S, states.labels, task.variables),
+        _named("action", task.A, actions.labels, task.action_variables),
+    )
+    found = [matched(each, mine, mine) for mine, each in zip(own, theirs, strict=True)]
+    for mine, each, number in zip(own, theirs, found, strict=True):
+        if (lost := np.flatnonzero(number == NONE)).size:
+            if judged and same_variables(model, task):
+                return model  # its rules hold in another world, and are judged there
+            raise ValueError(
+                f"this prior does not fit the world: {lost.size:,} of the {len(each):,} "
+                f"{each.kind}s there have no match in it: {unmatched(each, lost)}; its own are "
+                f"{some_of(mine)}"
+            )
+    s, a = found
+    if np.array_equal(s, np.arange(model.S)) and np.array_equal(a, np.arange(model.A)):
+        return model
+    return _in_order(model, s, a, task)
+
+
+def _named(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:
+    """By label and by variables, as far as there are any."""
+    if variables is None:
+        return Names(kind, n, labels)
+    return Names(kind, n, labels, [variables.values(i) for i in range(n)], variables.names)
+
+
+def _in_order(
+    model: LearnedModel, s: NDArray[np.int64], a: NDArray[np.int64], task: Task
+) -> LearnedModel:
+    """The model whose state k is its state s[k], and whose action k is its action a[k]."""
+    pairs = np.ix_(s, a)
+
+    def by_next(table: Any) -> Any:
+        rows = (s[:, None] * model.A + a).ravel()
+        return table[rows][:, s] if model.sparse else table[np.ix_(s, a, s)]
+
+    noise = 0.0 if model.noise is None else model.noise[pairs]
+    paid = model.rewards_next
+    found = model.with_(
+        transitions=by_next(model.transitions),
+        rewards=model.rewards[pairs] if paid is None else by_next(paid),
+        start=model.start[s],
+        terminal=model.terminal[s],
+        available=model.available[pairs],
+        noise=noise,
+        state_labels=None,
+        action_labels=None,
+        variables=None if model.variables is None else task.variables,
+        action_variables=None if model.action_variables is None else task.action_variables,
+        visits=model.visits[pairs],
+        known=model.known[pairs],
+        supported=model.supported[pairs],
+    )
+    assert isinstance(found, LearnedModel)
+    return found
 
 
 def _model(given: Any) -> LearnedModel:

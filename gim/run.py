@@ -106,7 +106,8 @@ def run(
         prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
             a file of either, a `gim.Log` of this world, or a list of them. With
             `infer=gim.Analogy()`, as the default learner has, it is first judged by what is met
-            here, and may come from a world of another size with the same variables.
+            here, and may come from a world of another size with the same variables. States and
+            actions are matched by name.
         rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
             "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
             (s, a, s'), by label where there are labels. For every agent that learns a model.
@@ -171,7 +172,8 @@ def prepare(
         world = mdp
     if prior is not None:  # by name: runs without one do not depend on the code of logs
         prior = import_module("gim.logs.prior").read_in(prior, task, *names_of(env))
-    task = replace(task, priors=priors_given(prior, agent, task))
+    names = names_of(env) if mdp is None else mdp.names()
+    task = replace(task, priors=priors_given(prior, agent, task, *names))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)

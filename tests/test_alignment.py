@@ -11,6 +11,7 @@ import gim
 from gim.deploy import named
 from gim.names import Names
 from gim.policy.alignment import NONE, matched
+from gim.run import prepare
 
 STOCKS, ORDERS = 16, 8
 
@@ -250,3 +251,87 @@ def test_what_a_run_recommends_is_worth_the_same_by_any_way_in():
     run = gim.run("optimal", gymnasium.make("FrozenLake-v1"), 1)
     assert table.policy_return(run.best_policy()) == table.optimal_return()
     assert run.mdp.policy_return(run.best_policy()) == table.optimal_return()
+
+
+# -- models as priors
+
+
+def grid(rows, columns, order=None):
+    """A walk over cells; `order`: in which states stand, moves the other way round."""
+    cells = [(r, c) for r in range(rows) for c in range(columns)]
+    moves = {"up": (-1, 0), "down": (1, 0), "left": (0, -1), "right": (0, 1)}
+    if order is not None:
+        cells, moves = [cells[k] for k in order], dict(reversed(moves.items()))
+
+    def step(cell, move):
+        r, c = (cell[i] + moves[move][i] for i in (0, 1))
+        to = (min(max(r, 0), rows - 1), min(max(c, 0), columns - 1))
+        slip = 0.2 if to != cell else 0.0
+        return [(1 - slip, to, float(to == (0, columns - 1))), (slip, cell, 0.0)]
+
+    return gim.from_step(step, cells, list(moves), horizon=12, start=(rows - 1, 0))
+
+
+ORDER = np.random.default_rng(3).permutation(12)
+
+
+@pytest.mark.parametrize("form", ["dense", "sparse"])
+@pytest.mark.parametrize("agent", ["ucbvi", "analogist"])
+def test_a_model_is_matched_with_the_world_by_name(agent, form):
+    """Learned where states and actions stand in another order, it says the same of each of them."""
+    there, here = grid(3, 4, ORDER), grid(3, 4)
+    model = gim.run("ucbvi", there, episodes=60).model
+    model = model.to_sparse() if form == "sparse" else model
+    known = gim.run(agent, here, episodes=1, prior=model).task.priors[0]
+    assert not np.array_equal(known.visits, model.visits)
+    for s, cell in enumerate(here.state_labels):
+        for a, move in enumerate(here.action_labels):
+            s2, a2 = there.state_labels.index(cell), there.action_labels.index(move)
+            assert known.visits[s, a] == model.visits[s2, a2]
+            assert known.rewards[s, a] == model.rewards[s2, a2]
+            row = known.rows()[[s * here.A + a]].toarray()[0]
+            other = model.rows()[[s2 * here.A + a2]].toarray()[0]
+            where = [there.state_labels.index(each) for each in here.state_labels]
+            assert np.array_equal(row, other[where])
+    loss = here.optimal_return() - here.policy_return(known.plan().policy)
+    assert loss < 0.1 * here.optimal_return()
+    wrong = model.plan().policy  # by position it would be worth little
+    assert here.policy_return(wrong) < 0.5 * here.optimal_return()
+
+
+def test_the_model_of_a_log_goes_by_label(tmp_path):
+    mdp = gim.make("riverswim:length=4")
+    mdp = mdp.with_(state_labels=[f"place {3 - s}" for s in range(4)])
+    log = []
+    for s, a, r, t in played(mdp, 2000):
+        log.append((mdp.state_labels[s], mdp.action_labels[a], r, mdp.state_labels[t]))
+    learned = gim.learn(gim.from_log(log), infer=None, horizon=20)
+    assert learned.log.states[0] == "place 0" == mdp.state_labels[3]
+    learned.model.save(tmp_path / "m.npz")
+    by_model = gim.run("ucbvi", mdp, episodes=3, prior=str(tmp_path / "m.npz"))
+    by_log = gim.run("ucbvi", mdp, episodes=3, prior=learned.log)
+    assert np.array_equal(by_model.task.priors[0].visits, by_log.task.priors[0].visits)
+    other = mdp.with_(state_labels=[f"shore {s}" for s in range(4)])
+    said = "this prior does not fit the world: 4 of the 4 states there have no match in it: 'shore"
+    with pytest.raises(ValueError, match=said):
+        gim.run("ucbvi", other, episodes=3, prior=learned.model)
+
+
+def played(mdp, steps):
+    """What random play meets: states, actions, rewards, next states."""
+    env, rng = mdp.to_gymnasium(), np.random.default_rng(0)
+    s, _ = env.reset(seed=0)
+    for _ in range(steps):
+        a = int(rng.integers(mdp.A))
+        t, r, terminated, truncated, _ = env.step(a)
+        yield s, a, r, t
+        s = env.reset()[0] if terminated or truncated else t
+
+
+def test_a_run_that_began_with_a_model_from_elsewhere_goes_on_after_it_was_saved(tmp_path):
+    model = gim.run("ucbvi", grid(3, 4, ORDER), episodes=20).model
+    whole = gim.run("analogist", grid(3, 4), episodes=8, prior=model)
+    half = prepare(gim.Analogist(), grid(3, 4), 8, 0, prior=model).pause_at(40)
+    assert 0 < half.returns.size < 8
+    half.save(tmp_path / "half.npz")
+    assert np.array_equal(gim.run(resume=tmp_path / "half.npz").returns, whole.returns)
