@@ -161,6 +161,24 @@ def test_a_world_that_has_more_states_names_those_without_a_match():
             use(policy)
 
 
+def test_a_picture_shows_each_state_its_own_action():
+    """A policy in another order draws the same arrows."""
+    mdp = gim.make("gridworld:height=3,width=4")
+    policy = named(mdp.plan().policy, mdp)
+
+    def texts(given):
+        drawn = gim.plot.grid(mdp, given)
+        return [(text.get_position(), text.get_text()) for text in drawn.axes[0].texts]
+
+    assert texts(turned_round(policy)) == texts(np.asarray(policy)) == texts(policy)
+
+
+def test_long_names_are_shortened_in_a_message():
+    mdp = gim.TabularMDP(np.ones((1, 1, 1)), [[1.0]], state_labels=["x" * 10_000])
+    with pytest.raises(ValueError, match=r"no match in it: 'x{56}\.\.\.; its own are 'y' \(1"):
+        mdp.policy_return(gim.Policy([0], ["y"]))
+
+
 def test_actions_that_a_world_does_not_have_are_named(store):
     policy = gim.Policy([9] * 15 + [11], [(s,) for s in range(16)], range(12))
     said = "2 of the actions that it plays have no match there: 9, 11; those of the world are 0, 1"

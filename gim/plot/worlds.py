@@ -25,14 +25,15 @@ def grid(
     Args:
         mdp: a task made by `gridworld`, or FrozenLake or CliffWalking as `from_gymnasium` reads
             them (the cells are kept in `mdp.info`).
-        policy: actions [S] or [H, S] (the first step is shown); None: the optimal one.
+        policy: actions [S] or [H, S] (the first step is shown), or a `Policy`, matched by name;
+            None: the optimal one.
         value: [S]; None: the value of the policy over the horizon.
     """
     layout = mdp.info.get("layout", {})
     cells = layout.get("cells")
     if cells is None or not {*map(str, mdp.action_labels or ())} >= {*ARROWS}:
         raise ValueError(f"{mdp.name} is no grid: give a task of gridworld")
-    policy = mdp.plan().policy if policy is None else np.asarray(policy)
+    policy = mdp.plan().policy if policy is None else np.asarray(mdp.as_array(policy))
     value = mdp.value(policy)[0] if value is None else np.asarray(value)
     first = policy if policy.ndim == 1 else policy[0]
     places = np.array(cells)

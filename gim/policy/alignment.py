@@ -28,6 +28,7 @@ GivenPolicy: TypeAlias = ArrayLike | Policy | Mapping[Any, Any] | Callable[[Any]
 
 NONE = -1  # in place of a number: nothing has this name
 SHOWN = 5  # names that a message lists
+LONGEST = 60  # letters of one of them
 
 
 class Place(NamedTuple):
@@ -121,8 +122,13 @@ def matched(wanted: Names, among: Names, bare: Names | None = None) -> Ints:
 
 def unmatched(names: Names, missing: Ints) -> str:
     """The first names of those that have no match, for a message."""
-    some = ", ".join(repr(_plain(names[int(k)])) for k in missing[:SHOWN])
+    some = ", ".join(_short(_plain(names[int(k)])) for k in missing[:SHOWN])
     return f"{some}{', ...' if missing.size > SHOWN else ''}"
+
+
+def _short(name: Hashable) -> str:
+    text = repr(name)
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 3]}..."
 
 
 def some_of(names: Names) -> str:
