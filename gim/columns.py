@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim import escapes
 from gim.arguments import several
 
 Ints = NDArray[np.int64]
@@ -142,7 +143,7 @@ def shown(levels: Levels) -> str:
         by = f" by {levels.step}" if levels.step != 1 else ""
         return f"{levels[0]}..{levels[-1]}{by}"
     more = ", ..." if len(levels) > SHOWN else ""
-    return "{" + ", ".join(map(str, levels[:SHOWN])) + more + "}"
+    return "{" + ", ".join(map(escapes.shown, levels[:SHOWN])) + more + "}"
 
 
 # -- from values to codes

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from gim.averages import equal_groups, size_for
+from gim.escapes import escape
 
 WIDE, HIGH, POINTS = 260, 48, 80  # of a curve
 STYLE = "text-align:left;padding:.1em .8em .1em 0"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from gim.averages import equal_groups, size_for
+from gim.escapes import shown
 
 NARROWEST = 12  # letters of a column that is folded
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
@@ -44,7 +45,7 @@ def table(
         casinoland  8
     """
     cells = [[_cell(value) for value in row] for row in rows]
-    head = [[str(name) for name in headers]] if headers is not None else []
+    head = [[shown(name) for name in headers]] if headers is not None else []
     columns = max((len(row) for row in cells + head), default=0)
     lines = [row + [""] * (columns - len(row)) for row in head + cells]
     widths = [max(width_of(row[j]) for row in lines) for j in range(columns)]
@@ -144,7 +145,7 @@ def _cell(value: Any) -> str:
     if isinstance(value, float | np.floating):
         value = float(value)
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:,.0f}"
-    return str(value)
+    return shown(value)
 
 
 def _padded(text: str, width: int, align: str) -> str:

@@ -8,7 +8,6 @@ them and numbered by *codes* from 0.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -30,6 +29,8 @@ from gim.columns import (
     shown,
     tell,
 )
+from gim.escapes import escape
+from gim.escapes import shown as plain
 
 Ints = NDArray[np.int64]
 
@@ -204,7 +205,9 @@ class Variables:
     __hash__ = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
-        each = (f"{n} {shown(level)}" for n, level in zip(self.names, self.levels, strict=True))
+        each = (
+            f"{plain(n)} {shown(level)}" for n, level in zip(self.names, self.levels, strict=True)
+        )
         return f"<Variables of {len(self)}: {', '.join(each)}>"
 
     def _repr_html_(self) -> str:
@@ -213,7 +216,7 @@ class Variables:
             kind = "ordinal" if ordinal else "nominal"
             rows.append(("td", (name, kind, str(len(level)), shown(level))))
         lines = [
-            "<tr>" + "".join(f"<{tag}>{html.escape(cell)}</{tag}>" for cell in cells) + "</tr>"
+            "<tr>" + "".join(f"<{tag}>{escape(cell)}</{tag}>" for cell in cells) + "</tr>"
             for tag, cells in rows
         ]
         return f"<table>{''.join(lines)}</table>"

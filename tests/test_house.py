@@ -23,6 +23,7 @@ LEVELS = [
     [
         "averages",
         "compile_cache",
+        "escapes",
         "frames",
         "inner",
         "limits",

@@ -18,14 +18,15 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO, cast
 
 import gim
-from gim.colour import paint
+from gim.colour import coloured, paint
+from gim.escapes import CONTROL, DEAD, Guarded
 from gim.interrupts import commanded, ending
 from gim.limits import bounded_memory, too_large
 from gim.registry import did_you_mean
@@ -64,6 +65,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without unicode gets "?" and no traceback
             stream.reconfigure(errors="replace")
+    out, err = (
+        Guarded(stream, stream.isatty() or coloured(stream)) for stream in (sys.stdout, sys.stderr)
+    )
+    with redirect_stdout(cast(TextIO, out)), redirect_stderr(cast(TextIO, err)):
+        return _answer(words)
+
+
+def _answer(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
@@ -244,9 +253,7 @@ def _folder_is_gone() -> bool:
 
 def _line(text: str) -> str:
     """The text in one line, and without what would steer the terminal: files may hold anything."""
-    return "".join(
-        c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in " ".join(text.split())
-    )
+    return CONTROL.sub(DEAD, " ".join(text.split()))
 
 
 def _show_warning(message: Warning | str, *_: Any, **__: Any) -> None:

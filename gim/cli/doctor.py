@@ -42,10 +42,12 @@ def options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print what was found."""
     lines = [*_versions(), *_machine(), *_cache(), *_extras(), *_folders()]
-    rows = [
-        [paint(how.ljust(4), COLOURS[how], sys.stdout), what, found] for how, what, found in lines
-    ]
-    print(table(rows, align="<<<"))
+    rows = [[how.ljust(4), what, found] for how, what, found in lines]
+    for line in table(rows, align="<<<").splitlines():
+        how, rest = line[:4].strip(), line[4:]
+        print(
+            (paint(how.ljust(4), COLOURS[how], sys.stdout) if how in COLOURS else line[:4]) + rest
+        )
     bad = sum(how == BAD for how, *_ in lines)
     print(f"\n{'all is well' if not bad else f'{bad} of these must be mended first'}")
     return FAILED if bad else 0

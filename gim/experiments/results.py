@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from gim import html
 from gim.agent import agents
 from gim.envs import tasks
+from gim.escapes import cell
 from gim.experiments import spec
 from gim.experiments.result import Result
 from gim.files import replacing
@@ -166,11 +167,12 @@ class Results:
     # -- ways out and in
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a row per run, without the curves."""
+        """Write a row per run, without the curves; texts as `gim.escapes.cell` writes them."""
         lines = io.StringIO(newline="")
         rows = csv.writer(lines)
-        rows.writerow(self.columns)
-        rows.writerows(zip(*(column.tolist() for column in self.columns.values()), strict=True))
+        rows.writerow(map(cell, self.columns))
+        for row in zip(*(column.tolist() for column in self.columns.values()), strict=True):
+            rows.writerow([cell(value) if isinstance(value, str) else value for value in row])
         with replacing(path) as file:
             file.write(lines.getvalue().encode())
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.escapes import shown
 from gim.inference.unseen import Beginnings
 from gim.logs.bans import restricted
 from gim.model.counts import Counts
@@ -254,7 +255,9 @@ class Log:
             if made_of is not None:
                 lines.append(f"{kind:<12} {str(made_of)[1:-1]}")
         for column, edges in self.bins.items():
-            lines.append(f"bins         {column}: {', '.join(f'{edge:.6g}' for edge in edges)}")
+            lines.append(
+                f"bins         {shown(column)}: {', '.join(f'{edge:.6g}' for edge in edges)}"
+            )
         if self.available is None:
             lines.append(
                 "possible     in each state the actions seen there, and those inferred by analogy"
@@ -279,7 +282,7 @@ class Log:
         if self.censored:
             lines.append(f"censored     {_many(self.censored, 'row')} without a next state")
         for reason, n in self.problems.items():
-            lines.append(f"left out     {_many(n, 'row')}, {reason}")
+            lines.append(f"left out     {_many(n, 'row')}, {shown(reason)}")
         return "\n".join(lines)
 
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 
+from gim.escapes import escape
 from gim.inference.analogies import analogies, rule_names
 from gim.inference.base import Frame
 from gim.inference.certificate import certifiable

@@ -12,7 +12,8 @@ each action that may be drawn; variables stand in columns of their own, ``state.
 them all, or says how many there are.
 
 Numbers stand as they are. A text that a spreadsheet would take for a formula, or a reader for
-something else than text, has an apostrophe in front: ``'=now``, ``'12``.
+something else than text, has an apostrophe in front: ``'=now``, ``'12``. One with control
+characters is written as in JSON, in quotation marks; see `gim.escapes`. Loading undoes both.
 """
 
 from __future__ import annotations
@@ -27,11 +28,11 @@ from typing import Any
 
 import numpy as np
 
+from gim import escapes
 from gim.files import LIMIT
 from gim.names import Names, label_of, plain
 from gim.policy.changes import Changes, afford, steps_of
 
-RISKY = ("=", "+", "-", "@", "\t", "\r", "'", "[")  # how a cell may begin that is no plain text
 WHOLE = re.compile(r"-?\d{1,4000}")
 NUMBER = re.compile(r"-?(\d+(\.\d*)?(e[-+]?\d+)?|inf|nan)")
 SPECIAL = {"true": True, "false": False, "null": None}
@@ -41,7 +42,7 @@ def write_csv(given: Changes) -> str:
     """The text of the file."""
     actions, steps = given.actions, given.steps
     drawn = given.rows.ndim == 2
-    head = ["state", *(f"state.{name}" for name in given.states.names or ())]
+    head = ["state", *(f"state.{escapes.cell(name)}" for name in given.states.names or ())]
     head += [] if steps is None else [f"step of {steps}"]
     head += [f"action of {json.dumps(actions.to_json())}"]
     head += (["probability"] if drawn else []) + ([] if given.seen is None else ["seen"])
@@ -84,14 +85,16 @@ def cell(label: Hashable) -> str:
     """A label as a cell."""
     value = plain(label)
     if isinstance(value, str):
-        odd = value.startswith(RISKY) or not isinstance(_parsed(value), str)
-        return f"'{value}" if odd or not value else value
+        written = escapes.cell(value)
+        odd = not value or value.startswith("[") or not isinstance(_parsed(value), str)
+        return f"'{value}" if odd and written == value else written
     return repr(value) if isinstance(value, float) else json.dumps(value)
 
 
 def label(cell: str) -> Hashable:
     """The label that stands in a cell."""
-    return cell[1:] if cell.startswith("'") else label_of(_parsed(cell))
+    plain = not cell.startswith(escapes.QUOTES)
+    return label_of(_parsed(cell)) if plain else escapes.uncell(cell)
 
 
 def _parsed(cell: str) -> Any:
@@ -121,7 +124,7 @@ class _Head:
     def __init__(self, cells: list[str]) -> None:
         self.cells = cells
         names = [name for name in cells if name.startswith("state.")]
-        self.names = [name.removeprefix("state.") for name in names]
+        self.names = [escapes.uncell(name.removeprefix("state.")) for name in names]
         parts = ((c, "", "") if c in names else c.partition(" of ") for c in cells)
         given = {name: more for name, _, more in parts}
         wanted = ["state", *names, "step", "action", "probability", "seen"]

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from html import escape
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.escapes import escape
 from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 

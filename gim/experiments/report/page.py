@@ -6,10 +6,10 @@ Plotly's own script is written into the page, and a content-security policy forb
 from __future__ import annotations
 
 import json
-from html import escape
 from importlib import resources
 from typing import Any
 
+from gim.escapes import escape
 from gim.experiments.artefact import Artefact, Figure, Picture, Table
 from gim.experiments.graphs import NODE
 from gim.experiments.ledger import VERDICTS, Entry, Judgement, by_section, settings_of

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from gim.escapes import shown
 from gim.inference.structure.triples import Ints
 
 SHOWN = 5  # outcomes and exceptions in a sentence
@@ -62,17 +63,17 @@ class Rule:
             more = ", ..." if len(self.exceptions) > SHOWN else ""
             plural = "s" if len(self.exceptions) > 1 else ""
             text += f"; {len(self.exceptions)} exception{plural}: {some}{more}"
-        return text
+        return shown(text, longest=len(text))
 
 
 def _listed(outcomes: Sequence[tuple[Change, float]]) -> str:
     if len(outcomes) == 1 and not outcomes[0][0]:
         return ""  # the others say more
-    shown = [
+    each = [
         f"{phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
     ]
-    rest = len(shown) - SHOWN
-    return ", ".join(shown[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
+    rest = len(each) - SHOWN
+    return ", ".join(each[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
 
 
 def phrase(change: Change) -> str:
