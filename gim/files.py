@@ -29,9 +29,18 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.replacing import check_target, replacing
+from gim.replacing import check_source, check_target, replacing, replacing_all
 
-__all__ = ["Packed", "Saved", "check_target", "load", "replacing", "save"]
+__all__ = [
+    "Packed",
+    "Saved",
+    "check_source",
+    "check_target",
+    "load",
+    "replacing",
+    "replacing_all",
+    "save",
+]
 
 FORMAT = 1
 HEADER = "gim.json"
@@ -98,13 +107,7 @@ def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved
 
     `kind` is what it must be (None takes anything), `limit` the bytes that it may ask for.
     """
-    path = Path(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist: check the path")
-    if path.is_dir():
-        raise ValueError(f"{path} is a folder: give a file in it")
-    if not path.is_file():
-        raise ValueError(f"{path} is a device or a pipe: give a file that gim has saved")
+    path = check_source(path, "a file that gim has saved")
     with path.open("rb") as file:
         try:
             return _read(file, kind, limit)

@@ -1,6 +1,6 @@
-"""A file takes the place of another whole or not at all.
+"""A file, or many in one folder, take the place of others whole or not at all.
 
-It is written beside its place under a passing name, brought to the disk, and moved over the old
+One is written beside its place under a passing name, brought to the disk, and moved over the old
 one. The passing file is locked while its writer lives, so that what a killed one leaves is known.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import shutil
 import stat
 import time
 from collections.abc import Iterator
@@ -24,6 +25,35 @@ except ImportError:  # not a Unix: nothing is locked, nothing swept
 
 PASSING = re.compile(r"\..*\.[0-9a-f]{16}\.tmp", re.DOTALL)  # a file that is being written
 YOUNG = 60.0  # seconds
+HELD = "held"  # in a folder that is being written: locked while its writer lives
+
+
+def check_source(path: str | Path, wanted: str) -> Path:
+    """Raise unless a file can be read here: a pipe or a device would be waited for, or never end.
+
+    Args:
+        path: of what is to be read.
+        wanted: what to give instead, for the message: "a study file (.toml)".
+    """
+    path = Path(path)
+    if not path.exists():
+        if path.is_symlink():
+            where = "to nothing" if _ends(path) else "to itself"
+            raise ValueError(f"{path} is a link that leads {where}: give {wanted}")
+        raise FileNotFoundError(f"{path} does not exist: check the path")
+    if not path.is_file():
+        kind = "folder" if path.is_dir() else "device or a pipe"
+        raise ValueError(f"{path} is a {kind}: give {wanted}")
+    return path
+
+
+def _ends(link: Path) -> bool:
+    """Whether a link, and all that it leads to, comes to an end."""
+    try:
+        link.resolve()
+    except (RuntimeError, OSError):
+        return False
+    return True
 
 
 def check_target(path: str | Path) -> None:
@@ -66,6 +96,73 @@ def replacing(path: str | Path) -> Iterator[IO[bytes]]:
         raise
 
 
+@contextmanager
+def replacing_all(folder: str | Path) -> Iterator[Path]:
+    """A passing folder: what is written there takes its place in `folder` together, or not at all.
+
+    It is made if it is not there. What else it holds stays as it is. All is on the disk before the
+    first file is moved, and if one cannot be, those before it go back; only a process that is
+    killed between two of these moves leaves some of each.
+    """
+    folder = _behind(Path(folder))
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give a folder")
+    new = not folder.exists()
+    folder.mkdir(parents=True, exist_ok=True)
+    _sweep(folder.absolute())
+    passing = folder / f".all.{secrets.token_hex(8)}.tmp"
+    try:
+        passing.mkdir()
+        with (passing / HELD).open("xb") as held:
+            hold(held)
+            made = passing / "new"
+            made.mkdir()
+            yield made
+            _place(made, folder, passing / "old")
+    except BaseException as problem:
+        if isinstance(problem, OSError) and problem.errno and not problem.filename:
+            problem.filename = str(folder)
+        shutil.rmtree(passing, ignore_errors=True)
+        if new:
+            with suppress(OSError):
+                folder.rmdir()
+        raise
+    shutil.rmtree(passing, ignore_errors=True)
+
+
+def _place(made: Path, folder: Path, old: Path) -> None:
+    """Move all that was made into the folder; `old` keeps what was there until all are moved."""
+    moves = []
+    for source in sorted(path for path in made.rglob("*") if path.is_file()):
+        place = folder / source.relative_to(made)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        place = _behind(place)
+        check_target(place)
+        with suppress(FileNotFoundError):
+            source.chmod(stat.S_IMODE(place.stat().st_mode))
+        with source.open("rb") as file:
+            os.fsync(file.fileno())
+        moves.append((source, place))
+    old.mkdir()
+    kept = []
+    for i, (_, place) in enumerate(moves):
+        kept.append(old / str(i) if place.exists() else None)
+        if kept[-1] is not None:
+            shutil.copy2(place, kept[-1])
+    moved = []
+    try:
+        for (source, place), before in zip(moves, kept, strict=True):
+            moved.append((place, before))
+            os.replace(source, place)
+    except BaseException:
+        for place, before in moved:
+            if before is None:
+                place.unlink(missing_ok=True)
+            else:
+                os.replace(before, place)
+        raise
+
+
 def _behind(path: Path) -> Path:
     """The file that a link points to; any other path as it is."""
     try:
@@ -95,7 +192,12 @@ def _sweep(folder: Path) -> None:
     for left in folder.glob(".*.tmp"):
         with suppress(OSError):
             old = time.time() - left.stat().st_mtime > YOUNG
-            if old and PASSING.fullmatch(left.name) and left.is_file() and not left.is_symlink():
-                with left.open("rb") as file:
-                    if hold(file):
-                        left.unlink()
+            if not old or not PASSING.fullmatch(left.name) or left.is_symlink():
+                continue
+            with (left / HELD if left.is_dir() else left).open("rb") as file:
+                if not hold(file):
+                    continue
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()

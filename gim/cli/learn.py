@@ -9,13 +9,34 @@ model.npz, which `gim.load` reads and `gim play` plays, and report.html."""
 from __future__ import annotations
 
 import argparse
+import math
+import sys
+import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from gim.cli.command import whole
-from gim.files import replacing
+from gim.files import replacing_all
+from gim.inference.certificate import certifiable
 from gim.logs import Log, from_log, learn
+from gim.logs.learned import DRAWS, Learned
+from gim.logs.learning import MOST_PLANNED
 from gim.logs.page import page
+from gim.logs.worth import values_of
+from gim.progress import Progress
+from gim.terminal import duration
+
+STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
+SOON = 10.0  # seconds of which nothing is said beforehand
+PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: the rest asks again
+    "what it is worth": lambda learned: learned.value,
+    "against what was done": lambda learned: learned.against(),
+    "a certificate": lambda learned: certifiable(learned) and learned.certificate,
+    "what to try first": lambda learned: learned.wanted,
+}
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -47,22 +68,62 @@ def run(args: argparse.Namespace) -> int:
     if args.out.exists() and not args.out.is_dir():
         raise ValueError(f"--out {args.out}: that is a file, give a folder")
     log = _read(args)
-    learned = learn(
-        log,
-        infer=None if args.infer == "none" else args.infer,
-        safe=args.safe,
-        discount=args.discount,
-        horizon=args.horizon,
-    )
-    args.out.mkdir(parents=True, exist_ok=True)
-    learned.policy.to_csv(args.out / "policy.csv")
-    learned.policy.to_json(args.out / "policy.json")
-    learned.model.save(args.out / "model.npz")
-    print(f"{log.describe()}\n{_cut(args)}\n{learned.describe()}\n")
-    with replacing(args.out / "report.html") as file:
-        file.write(page(learned, f"{Path(args.log).name}: a policy from a log").encode())
+    _forecast(log, args)
+    with Progress(len(PARTS) + 2, "learning", rate=False) as bar:
+        bar.wait(0, "the policy")
+        learned = learn(
+            log,
+            infer=None if args.infer == "none" else args.infer,
+            safe=args.safe,
+            discount=args.discount,
+            horizon=args.horizon,
+        )
+        _forecast_for_ever(learned, bar)
+        for i, (what, part) in enumerate(PARTS.items()):
+            bar.wait(i + 1, what)
+            part(learned)
+        bar.wait(len(PARTS) + 1, "the page")
+        told, html = (
+            learned.describe(),
+            page(learned, f"{Path(args.log).name}: a policy from a log"),
+        )
+    with replacing_all(args.out) as made:
+        learned.policy.to_csv(made / "policy.csv")
+        learned.policy.to_json(made / "policy.json")
+        learned.model.save(made / "model.npz")
+        (made / "report.html").write_bytes(html.encode())
+    print(f"{log.describe()}\n{_cut(args)}\n{told}\n")
     print(f"Saved policy.csv, policy.json, model.npz and report.html in {args.out}")
     return 0
+
+
+def _forecast(log: Log, args: argparse.Namespace) -> None:
+    """Say beforehand what takes long: most of the time goes by steps ahead."""
+    steps = args.horizon or 0
+    seconds = steps * (STEP + PAIR * log.S * log.A)
+    if seconds > SOON and steps * log.S * log.A <= MOST_PLANNED:
+        print(
+            f"gim: note: looking {steps:,} steps ahead takes some {duration(seconds)}; a shorter "
+            "--horizon takes less",
+            file=sys.stderr,
+        )
+
+
+def _forecast_for_ever(learned: Learned, bar: Progress) -> None:
+    """The same of what has no end: one solution of many is timed."""
+    case = learned.behind.case
+    if case.horizon is not None:
+        return
+    began = time.perf_counter()
+    values_of(case, np.asarray(learned.policy))
+    seconds = 2 * (DRAWS + 1) * (time.perf_counter() - began)
+    if seconds > SOON:
+        bar.clear()
+        print(
+            f"gim: note: to value two policies in {DRAWS} drawn worlds of {learned.log.S:,} states "
+            f"takes some {duration(seconds)}; --horizon with --discount may take less",
+            file=sys.stderr,
+        )
 
 
 def _read(args: argparse.Namespace) -> Log:
@@ -103,6 +164,10 @@ def _bins(text: str) -> tuple[str, Any]:
         numbers = [float(part) for part in given.split(",")]
     except ValueError:
         numbers = []
-    if not column or not numbers:
+    if not column or not numbers or not all(map(math.isfinite, numbers)):
         raise ValueError(f"--bins {text}: give COLUMN=NUMBER, or COLUMN=EDGE,EDGE,...")
-    return column, int(numbers[0]) if len(numbers) == 1 else numbers
+    if len(numbers) > 1:
+        return column, numbers
+    if not numbers[0].is_integer():
+        raise ValueError(f"--bins {text}: {numbers[0]:g} is no number of bins: give a whole one")
+    return column, int(numbers[0])

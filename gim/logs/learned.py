@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -13,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.escapes import shown
 from gim.inference.belief import Belief
 from gim.inference.certificate import Certificate, certifiable, certify
 from gim.inference.evidence import csr_of
@@ -336,13 +338,24 @@ class Learned:
         ]
         if certifiable(self):
             lines.append(f"certificate  {self.certificate.sentences[0]}")
-        tries = [f"{each.action} in {each.state}" for each in self.wanted[:3]]
+        tries = [f"{shown(each.action)} in {shown(each.state)}" for each in self.wanted[:3]]
         if tries:
             lines.append(f"try first    {'; '.join(tries)}")
         lines += [f"note         {note}" for note in self.behind.notes]
         return "\n".join(lines)
 
+    @cached_property
+    def _known(self) -> dict[tuple[bytes, tuple[float, float]], Floats]:
+        """Returns by policy and range: the page asks of the same two several times."""
+        return {}
+
     def _returns(self, policy: NDArray[Any], rewards: tuple[float, float]) -> Floats:
+        key = hashlib.sha256(policy.tobytes()).digest(), rewards
+        if key not in self._known:
+            self._known[key] = self._drawn_returns(policy, rewards)
+        return self._known[key]
+
+    def _drawn_returns(self, policy: NDArray[Any], rewards: tuple[float, float]) -> Floats:
         rng = np.random.default_rng(SEED)  # the same worlds for every policy
         behind, counts = self.behind, self.log.counts
         N = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=behind.rows.shape)

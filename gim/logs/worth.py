@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,8 +12,11 @@ from scipy import sparse
 
 from gim.inference.unseen import Beginnings, new_states
 from gim.logs.safe.base import Case, Floats, under
-from gim.planning.linear import solve_linear
+from gim.planning.evaluation import solve_chain
 
+LONG = 256  # steps in a row under one policy from which on values go in leaps
+STEP = 40_000  # multiplications that a single step takes as long as, its matrix aside
+CLOSE = 1e-9  # of values in worlds too large to be solved directly, in units of the largest reward
 UNSEEN = 1.0  # visits of each pair that were never made
 
 
@@ -46,7 +51,8 @@ def values_of(case: Case, policy: NDArray[Any], other: Elsewhere | None = None) 
         if other is not None:
             P = sparse.diags_array(1.0 - other.chance.ravel()) @ P
         r = case.r + case.gamma * away * pays / (1.0 - case.gamma)
-        v = solve_linear(rule @ P, (chances * r).sum(axis=1), case.gamma)
+        r = (chances * r).sum(axis=1)
+        v = solve_chain(rule @ P, r, case.gamma, CLOSE * max(float(np.abs(r).max()), 1e-300))
         return v if other is None else np.where(case.terminal, 0.0, v)
     timed = policy.ndim == (3 if drawn else 2)
     if policy.shape[-1 - drawn] != S or (timed and len(policy) != case.horizon):
@@ -115,8 +121,65 @@ def return_of(
     case: Case, policy: NDArray[Any], start: Floats, other: Elsewhere | None = None
 ) -> float:
     """The expected return of a policy in the estimate; what is missing to 1 begins elsewhere."""
-    v = values_of(case, policy, other)
-    found = float(start @ (v if v.ndim == 1 else v[0]))
+    if case.horizon is None:
+        v = values_of(case, policy, other)
+    else:
+        v, beyond = np.zeros(len(case.r)), 0.0
+        for pi, steps in _stretches(case, policy):
+            v, beyond = _after(case, pi, steps, v, beyond, other)
+    found = float(start @ v)
     return (
         found if other is None else found + (1.0 - float(start.sum())) * other.pays * case.steps(0)
     )
+
+
+def _stretches(case: Case, policy: NDArray[Any]) -> Iterator[tuple[NDArray[Any], int]]:
+    """What is played, and for how many steps in a row, from the last step to the first."""
+    assert case.horizon is not None
+    drawn = policy.dtype.kind == "f"
+    if policy.ndim < (3 if drawn else 2):
+        yield policy, case.horizon
+        return
+    new = (policy[1:] != policy[:-1]).reshape(len(policy) - 1, -1).any(axis=1)
+    begins = np.flatnonzero(np.append(True, new))
+    many = np.diff(np.append(begins, len(policy)))
+    yield from zip(policy[begins[::-1]], many[::-1].tolist(), strict=True)
+
+
+def _after(
+    case: Case, pi: NDArray[Any], steps: int, v: Floats, beyond: float, other: Elsewhere | None
+) -> tuple[Floats, float]:
+    """Values [S] so many steps before those with the values v, of which each plays the same.
+
+    `beyond` is what is worth to be elsewhere. A long way goes in leaps: the map v -> r + gamma P v
+    is put together with itself, so that a horizon of a million steps takes twenty leaps.
+    """
+    S, A = case.r.shape
+    away, pays = (0.0, 0.0) if other is None else other
+    leaps = 2 * math.ceil(math.log2(steps + 1)) * 2 * (S + 1) ** 3
+    if steps < LONG or leaps > steps * (STEP + 2 * case.P.nnz):
+        for _ in range(steps):
+            q = case.r + case.gamma * ((1.0 - away) * case.expected(v) + away * beyond)
+            v = np.where(case.terminal, 0.0, under(pi, q))
+            beyond = pays + case.gamma * beyond
+        return v, beyond
+    chances = (pi if pi.ndim == 2 else np.eye(A)[pi]) * ~case.terminal[:, None]
+    pair = np.arange(S * A)
+    stays = (chances * (1.0 - away)).ravel()
+    rule = sparse.csr_array((stays, (pair // A, pair)), shape=(S, S * A))
+    leap = np.zeros((S + 1, S + 1))  # elsewhere is the last state, which is never left
+    leap[:S, :S] = (rule @ case.P).toarray()
+    leap[:S, S], leap[S, S] = (chances * away).sum(axis=1), 1.0
+    leap *= case.gamma
+    paid, ahead = np.append((chances * case.r).sum(axis=1), pays), np.append(v, beyond)
+    while steps:
+        if steps % 2:
+            ahead = paid + leap @ ahead
+        leap, paid, steps = leap @ leap, paid + leap @ paid, steps // 2
+    return ahead[:S], float(ahead[S])
+
+
+def _spread_out(rows: Any, places: NDArray[np.int64], shape: tuple[int, int]) -> Any:
+    """Rows in a table of this shape, each in its place."""
+    found = rows.tocoo()
+    return sparse.csr_array((found.data, (places[found.row], found.col)), shape=shape)

@@ -103,13 +103,17 @@ def solve_policy(mdp: Dynamics, pi: Any, discount: float) -> Floats:
     By a direct solution where that is within bounds. Else the policy is an MDP with one action, and
     its plan, to the last digit, is the value.
     """
-    P, r = under(mdp, pi)
+    return solve_chain(*under(mdp, pi), discount)
+
+
+def solve_chain(P: Any, r: Floats, discount: float, tolerance: float = TO_THE_LAST) -> Floats:
+    """The same of the transitions [S, S] and rewards [S] that are left under a policy."""
     if fits(P):
         try:
             return solve_linear(P, r, discount)
         except ArithmeticError:
             pass
-    return inexact_policy_iteration(_Chain(P, r[:, None], mdp), discount, TO_THE_LAST).first
+    return inexact_policy_iteration(_Chain(P, r[:, None]), discount, tolerance).first
 
 
 @dataclass(frozen=True)
@@ -118,8 +122,13 @@ class _Chain:
 
     P: Any
     rewards: Floats
-    mdp: Dynamics
     A: int = 1
+    horizon: int = 1
+    discount: float | None = None
+
+    @property
+    def S(self) -> int:
+        return len(self.rewards)
 
     @property
     def transitions(self) -> Any:
@@ -129,8 +138,13 @@ class _Chain:
     def available(self) -> Bools:
         return np.ones(self.rewards.shape, np.bool_)
 
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.mdp, name)
+    @property
+    def terminal(self) -> Bools:
+        return np.zeros(self.S, np.bool_)
+
+    @property
+    def start(self) -> Floats:
+        return np.full(self.S, 1 / self.S)
 
 
 def _is_stationary(pi: Any) -> bool:

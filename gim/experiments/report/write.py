@@ -9,22 +9,18 @@ from gim.experiments.report.page import page
 from gim.experiments.report.static import save_figures
 from gim.experiments.report.text import ledger_markdown
 from gim.experiments.reproduction import Findings
-from gim.files import replacing
+from gim.files import replacing_all
 
 PAGE, FIGURES, LEDGER = "report.html", "figures", "ledger"
 
 
 def write_report(findings: Findings, folder: Path) -> Path:
-    """Write all of it; the path of the page."""
-    save_figures(findings.artefacts, folder / FIGURES)
-    if findings.entries:
-        _write(folder / f"{LEDGER}.md", ledger_markdown(findings.entries))
-        entries = [entry.as_dict() for entry in findings.entries]
-        _write(folder / f"{LEDGER}.json", json.dumps(entries, indent=1) + "\n")
-    _write(folder / PAGE, page(findings))
+    """Write all of it, or leave what is there; the path of the page."""
+    with replacing_all(folder) as made:
+        save_figures(findings.artefacts, made / FIGURES)
+        if findings.entries:
+            (made / f"{LEDGER}.md").write_bytes(ledger_markdown(findings.entries).encode())
+            entries = [entry.as_dict() for entry in findings.entries]
+            (made / f"{LEDGER}.json").write_bytes((json.dumps(entries, indent=1) + "\n").encode())
+        (made / PAGE).write_bytes(page(findings).encode())
     return folder / PAGE
-
-
-def _write(path: Path, text: str) -> None:
-    with replacing(path) as file:
-        file.write(text.encode())
