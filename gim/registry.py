@@ -30,6 +30,7 @@ from gim.params import Params, describe
 from gim.plugins import Plugins
 
 LONGEST = 100_000  # letters of a spec string
+LONGEST_NAME = 4096  # of the name in it, which may be a path
 NAME = r"[\w./-]+"  # what a spec string may begin with
 
 
@@ -226,6 +227,10 @@ def parse(word: str) -> Spec:
     name, rest = re.match(rf"({NAME})?(.*)", text, re.S).groups()  # type: ignore[union-attr]
     if not name:
         raise ValueError(f"{word!r} does not start with a name: write name or name:key=value")
+    if len(name) > LONGEST_NAME:
+        raise ValueError(
+            f"{name[:40]!r}... is a name of {len(name):,} letters: {LONGEST_NAME:,} are the limit"
+        )
     if not rest:
         return Spec(name, {})
     if rest.startswith(":"):

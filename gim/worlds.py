@@ -67,7 +67,7 @@ def world_of(given: World, horizon: int | None = None, imports: bool = False) ->
 def _imported(text: str, allowed: bool) -> str:
     """The text without the module in front, which is imported: it registers the environment."""
     found = MODULE.fullmatch(text)
-    if found is None or found[1] in tasks or Path(text).exists():
+    if found is None or found[1] in tasks or _there(text):
         return text
     module, rest = found.groups()
     if not allowed:
@@ -90,7 +90,7 @@ def _from_text(text: str, horizon: int | None) -> Built:
         return mdp
     if spec.name in gymnasium.registry:
         return _from_gymnasium(spec, horizon)
-    if Path(spec.name).is_file():
+    if _there(spec.name):
         if spec.args:
             raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
         if spec.name.endswith(LOGS) and not is_text(spec.name):
@@ -100,6 +100,14 @@ def _from_text(text: str, horizon: int | None) -> Built:
             )
         return load(spec.name, "mdp")
     raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
+
+
+def _there(path: str) -> bool:
+    """Whether a file is there; no name is too long to ask."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
 
 
 def _from_gymnasium(spec: Spec, horizon: int | None) -> Built:

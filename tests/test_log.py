@@ -371,7 +371,7 @@ def test_too_many_labels_are_refused_before_they_are_counted():
         ([{"s": 1, "a": 1, "r": 1.0, "s2": 1}, 3], "row 2 of the log is 3, others are mappings"),
         (3, "a log of type int"),
         ({"s": [1], "a": [1, 2], "r": [1.0], "s2": [1]}, "differ in length"),
-        ("no/such/file.csv", "no such file"),
+        ("no/such/file.csv", "does not exist"),
     ],
 )
 def test_what_is_no_log_is_refused(rows, message):

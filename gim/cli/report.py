@@ -16,7 +16,7 @@ from gim.cli.screen import judged, width
 from gim.experiments.report.study import study_findings
 from gim.experiments.report.text import ledger_lines
 from gim.experiments.report.write import FIGURES, write_report
-from gim.experiments.reproduction import MANIFEST, stored
+from gim.experiments.reproduction import stored, there
 from gim.experiments.store import Store
 
 
@@ -31,7 +31,7 @@ def run(args: argparse.Namespace) -> int:
     folder = args.folder
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder: give one that --out has filled")
-    if (folder / MANIFEST).exists():
+    if there(folder):
         found = stored(folder)
     else:
         results = Store(folder).results()

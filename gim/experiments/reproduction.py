@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 from gim.experiments.artefact import Artefact
 from gim.experiments.catalogue import chosen, groups, shortest
@@ -23,9 +24,19 @@ from gim.experiments.results import Results
 from gim.experiments.scale import SCALES, Scale
 from gim.experiments.store import Store
 from gim.experiments.trial import Trial
-from gim.files import replacing
+from gim.files import check_source, replacing
+from gim.params import brief
 
 MANIFEST = "reproduction.json"
+MOST_BYTES = 2**20  # of that file
+LONGEST_RUN = 1e10  # seconds: centuries
+KINDS: dict[str, tuple[Any, str]] = {  # what the file holds
+    "keys": (list, "a list of artefacts"),
+    "scale": (str, "a text"),
+    "command": (str, "a text"),
+    "seconds": ((int, float), "a number"),
+    "versions": (dict, "texts by package"),
+}
 TITLES = {  # of a report, by group; the first that has one of its experiments counts
     "demo": "Learning by analogy",
     "all": "Reproduction of the paper's experiments",
@@ -46,7 +57,7 @@ class Manifest:
 
     def save(self, folder: Path) -> Manifest:
         """Write it; what the folder has at the same scale already is kept with it."""
-        before = Manifest.load(folder) if (folder / MANIFEST).exists() else None
+        before = Manifest.load(folder) if there(folder) else None
         keys = self.keys
         if before is not None and before.scale == self.scale:
             keys = list(dict.fromkeys([*before.keys, *keys]))
@@ -58,15 +69,39 @@ class Manifest:
     @classmethod
     def load(cls, folder: Path) -> Manifest:
         """Read it; what is not one of ours is refused."""
-        path = folder / MANIFEST
+        path = check_source(folder / MANIFEST, "a folder of gim reproduce")
         try:
-            found = cls(**json.loads(path.read_text()))
+            if (size := path.stat().st_size) > MOST_BYTES:
+                raise ValueError(f"it has {size:,} bytes, {MOST_BYTES:,} are the limit")
+            given = json.loads(path.read_bytes())
+            if not isinstance(given, dict) or set(given) != set(KINDS):
+                raise ValueError(f"it must hold {', '.join(KINDS)}, and nothing else")
+            for name, (kind, text) in KINDS.items():
+                if not isinstance(given[name], kind) or isinstance(given[name], bool):
+                    raise ValueError(f"{name} must be {text}")
+            found = cls(**given)
+            if not found.keys or not all(isinstance(key, str) for key in found.keys):
+                raise ValueError("keys must be the names of artefacts, one or more")
             chosen(found.keys)
             if found.scale not in SCALES:
-                raise ValueError(f"no scale is called {found.scale!r}")
-        except (ValueError, TypeError) as problem:
+                raise ValueError(f"no scale is called {brief(found.scale)}")
+            if not 0 <= found.seconds <= LONGEST_RUN:
+                raise ValueError(f"seconds = {brief(found.seconds)} is no time that a run can take")
+            if not all(isinstance(each, str) for each in found.versions.values()):
+                raise ValueError("versions must be texts by package")
+        except RecursionError:
+            raise ValueError(
+                f"{path} cannot be used: it is nested too deep; run gim reproduce again"
+            ) from None
+        except ValueError as problem:
             raise ValueError(f"{path} cannot be used: {problem}; run gim reproduce again") from None
         return found
+
+
+def there(folder: Path) -> bool:
+    """Whether a folder says what was run in it; a link that leads nowhere counts, to be told of."""
+    path = folder / MANIFEST
+    return path.exists() or path.is_symlink()
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache, lru_cache
-from pathlib import Path
 from typing import Any
 
 from gim.envs import tasks
 from gim.experiments.subject import subject_of
+from gim.files import check_source
 from gim.params import describe
 from gim.registry import Registry, parse, write
 
@@ -120,6 +120,5 @@ def content(spec: str) -> str:
     """What a spec alone does not say: the checksum of the file that it names."""
     if not is_file(spec):
         return ""
-    if not Path(spec).exists():
-        raise FileNotFoundError(f"{spec} does not exist: check the path")
-    return hashlib.sha256(Path(spec).read_bytes()).hexdigest()
+    path = check_source(spec, "an MDP that gim has saved")
+    return hashlib.sha256(path.read_bytes()).hexdigest()

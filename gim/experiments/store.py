@@ -24,9 +24,19 @@ from gim.experiments.result import MACHINE, Result
 from gim.experiments.results import Results
 from gim.experiments.running import Unfinished
 from gim.experiments.trial import FORMAT, Trial
+from gim.limits import INT
+from gim.params import brief
 
 KIND = "trial"
 WORDS = {"task", "agent", "rewards", "world", "id", "notes", "host"}  # text; all others: numbers
+ASKED = {  # what a trial is made of, in a file
+    "task": str,
+    "agent": str,
+    "episodes": int,
+    "seed": int,
+    "epsilon": int | float | None,
+    "rewards": str,
+}
 OLD = re.compile(r"[0-9a-f]{32}")  # a name without the code, as 0.1.0 gave it
 
 
@@ -68,7 +78,7 @@ class Store:
     def get(self, trial: Trial) -> Result | None:
         """The stored result of a trial, or None; a file that cannot be trusted is reported."""
         path = self.path(trial)
-        if not path.exists():
+        if not path.exists() and not path.is_symlink():
             return None
         found = _read(path)
         if isinstance(found, str):
@@ -83,9 +93,12 @@ class Store:
         _, modules, versions = trial.code
         meta = {"format": FORMAT, "trial": asdict(trial), "digest": trial.digest}
         meta |= {"code": {"modules": modules, "versions": versions}, "columns": columns}
-        files.save(self.path(trial), KIND, arrays, meta)
-        for path in self.unfinished.glob(f"{trial.key}-*.npz"):  # of this code or another
-            path.unlink(missing_ok=True)
+        path = self.path(trial)
+        if path.is_symlink() and not path.exists():  # it leads nowhere: nothing is lost
+            path.unlink()
+        files.save(path, KIND, arrays, meta)
+        for left in self.unfinished.glob(f"{trial.key}-*.npz"):  # of this code or another
+            left.unlink(missing_ok=True)
 
     def keeping(self, minutes: float) -> Callable[[Trial], Unfinished]:
         """Where each trial is kept every so many minutes while it is played."""
@@ -102,7 +115,7 @@ class Store:
         for trial in trials:
             before = [path for path in kept.get(trial.key, ()) if path.stem != trial.digest]
             if before:
-                path = max(before, key=lambda each: each.stat().st_mtime_ns)
+                path = min(before, key=_age)
                 change = path.stem.partition("-")[2], trial.code.digest
                 if change not in known:
                     known[change] = _reason(trial, _read(path))
@@ -172,7 +185,11 @@ def _notes(outdated: Counter[str], total: int) -> list[str]:
 
 
 def _age(path: Path) -> int:
-    return -path.stat().st_mtime_ns
+    """The youngest first; what cannot be looked at, such as a link that leads nowhere, last."""
+    try:
+        return -path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _outdated(found: Stored) -> str:
@@ -197,12 +214,31 @@ def _read(path: Path) -> Stored | str:
         meta = saved.meta
         if meta.get("digest") != path.stem:
             return f"{path} holds the trial {meta.get('digest')}, not that of its name"
+        if wrong := _malformed(meta):
+            return f"{path} {wrong}"
         result = Result.unpack(saved.arrays, meta["columns"])
         if wrong := _wrong(result, meta["trial"]):
             return f"{path} {wrong}"
         return Stored(result, meta["trial"], meta["code"]["modules"], meta["code"]["versions"])
-    except (ValueError, OSError, LookupError, AttributeError, TypeError) as problem:
+    except (ValueError, OSError, LookupError, ArithmeticError, TypeError) as problem:
         return str(problem)
+
+
+def _malformed(meta: Mapping[str, Any]) -> str:
+    """Which part of the meta is of another form than `Store.put` writes; empty if none is."""
+    trial, code, columns = (meta.get(name) for name in ("trial", "code", "columns"))
+    if not isinstance(columns, dict):
+        return "holds no columns"
+    if not isinstance(trial, dict) or set(trial) != set(ASKED):
+        return f"does not say what was asked: {', '.join(ASKED)}"
+    for name, kind in ASKED.items():
+        if not isinstance(trial[name], kind) or isinstance(trial[name], bool):
+            return f"has {brief(trial[name])} for the {name} of its trial"
+    for part in ("modules", "versions"):
+        given = code.get(part) if isinstance(code, dict) else None
+        if not isinstance(given, dict) or not all(isinstance(v, str) for v in given.values()):
+            return f"does not say what code has made it ({part})"
+    return ""
 
 
 def _wrong(result: Result, trial: Mapping[str, Any]) -> str:
@@ -211,11 +247,12 @@ def _wrong(result: Result, trial: Mapping[str, Any]) -> str:
     if lacking := {*MEASURES, *MACHINE} - columns.keys():
         return f"lacks the column {min(lacking)}"
     for name, value in columns.items():
-        if not isinstance(value, str if name in WORDS else int | float):
-            return f"has {value!r:.40} in the column {name}"
+        large = isinstance(value, int) and abs(value) > INT
+        if large or not isinstance(value, str if name in WORDS else int | float):
+            return f"has {brief(value)} in the column {name}"
         if name in trial and trial[name] is not None and value != trial[name]:
             return (
-                f"has {value!r:.40} in the column {name}, where its trial has {trial[name]!r:.40}"
+                f"has {brief(value)} in the column {name}, where its trial has {brief(trial[name])}"
             )
     at = points(columns["episodes"])
     for name in {"episode", "cumulative", "return"} | curves.keys():

@@ -34,6 +34,7 @@ from gim.arguments import whole
 from gim.experiments.running import build
 from gim.experiments.spec import agent_spec, instance, is_file
 from gim.experiments.trial import Trial
+from gim.files import check_source
 from gim.limits import check_steps, check_trials
 from gim.mdp import TabularMDP
 from gim.registry import did_you_mean, parse, write
@@ -73,13 +74,7 @@ class Study:
     @classmethod
     def load(cls, path: str | Path) -> Study:
         """Read a study file; what is wrong with it is said in one line that names it."""
-        path = Path(path)
-        if not path.exists():
-            raise FileNotFoundError(f"{path} does not exist: check the path")
-        if path.is_dir():
-            raise ValueError(f"{path} is a folder: give a study file (.toml)")
-        if not path.is_file():
-            raise ValueError(f"{path} is a device or a pipe: give a study file (.toml)")
+        path = check_source(path, "a study file (.toml)")
         try:
             given = tomllib.loads(path.read_bytes().decode())
             return cls.of(given)

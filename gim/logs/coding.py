@@ -33,7 +33,13 @@ class Coder:
         if hasattr(values, "dictionary_encode"):
             pa = pyarrow("pyarrow")
             if not pa.types.is_dictionary(values.type):
-                values = values.dictionary_encode()
+                try:
+                    values = values.dictionary_encode()
+                except pa.ArrowException:
+                    raise ValueError(
+                        f"column {self.column!r} holds {values.type}, which is no label: give "
+                        "texts or numbers, one column for each part"
+                    ) from None
             levels = values.dictionary.to_pylist()
             places = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)
         elif values.dtype.kind in "biuf":

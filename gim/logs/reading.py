@@ -98,7 +98,7 @@ def from_log(
     more = {"reward": reward, "episode": episode, "step": step, "done": done}
     more["propensity"] = propensity
     for what, name in more.items():
-        if not isinstance(name, str) and (name is not None or what == "reward"):
+        if not (isinstance(name, str) and name) and (name is not None or what == "reward"):
             raise ValueError(f"{what} = {name!r}: give the name of a column")
     table = Table(source, [*of_states, *of_actions], more)
     faults = Faults(table.n, bool(strict))

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from gim.files import check_source
 from gim.logs import minari
 from gim.registry import did_you_mean
 
@@ -71,11 +72,10 @@ def check_columns(wanted: Sequence[str], there: Sequence[str]) -> None:
 
 
 def _file(path: Path, wanted: Sequence[str]) -> Iterator[Batch]:
-    if not path.exists():
-        raise ValueError(f"{path}: no such file")
-    if not path.is_file():
-        kind = "folder" if path.is_dir() else "device or a pipe"
-        raise ValueError(f"{path} is a {kind}: give a CSV or Parquet file")
+    try:
+        check_source(path, "a CSV or Parquet file")
+    except FileNotFoundError as problem:
+        raise ValueError(str(problem)) from None
     if path.stat().st_size == 0:
         raise ValueError(f"{path} is empty: a log needs a header and at least one row")
     with path.open("rb") as file:
