@@ -23,8 +23,8 @@ from gim.experiments.demo.idea import DemoIdea
 from gim.experiments.demo.settings import GRID, after_a_little, earned
 
 ROOT = Path(__file__).resolve().parent.parent
-PICTURE = ROOT / "docs" / "pictures" / "idea.svg"
-HIGH, GAP = 250, 28  # of the picture, and between its drawings
+PICTURES = ROOT / "docs" / "pictures"
+HIGH = 225  # of a drawing, in pixels: three have room side by side
 WIDTH = 100  # of quoted text
 # What differs from machine to machine: times and speeds, with the spaces before them.
 BUSY = re.compile(r" at [\d.]+[kM]?/s|(?<=time  ).*|(?m:  +[\d.]+ m?s$)|(?m: +time$)|─+")
@@ -140,18 +140,15 @@ QUOTES = {
 }
 
 
-def drawing() -> str:
-    """The three drawings of the idea side by side, as the first pages show them."""
+def drawings() -> dict[Path, str]:
+    """The drawings of the idea, which first pages show side by side, on a phone in a column."""
     (picture,) = DemoIdea().analyse(None).pictures  # type: ignore[arg-type]
-    parts, at = [], 0.0
-    for each in picture.drawings:
+    made = {}
+    for i, each in enumerate(picture.drawings, start=1):
         _, _, wide, high = map(float, re.findall(r'viewBox="([^"]*)"', each.svg)[0].split())
-        width = HIGH * wide / high
-        place = f'<svg x="{at:.1f}" width="{width:.1f}" height="{HIGH}"'
-        parts.append(each.svg.replace("<svg", place, 1))
-        at += width + GAP
-    box = f'viewBox="0 0 {at - GAP:.1f} {HIGH}" role="img" aria-label="{picture.title}"'
-    return f'<svg xmlns="http://www.w3.org/2000/svg" {box}>{"".join(parts)}</svg>\n'
+        size = f'<svg width="{HIGH * wide / high:.0f}" height="{HIGH}"'
+        made[PICTURES / f"idea-{i}.svg"] = each.svg.replace("<svg", size, 1) + "\n"
+    return made
 
 
 def main() -> None:
@@ -161,9 +158,10 @@ def main() -> None:
         if not same(quote.found(), made):
             quote.write(made)
             print(f"{quote.page}: {name} is written anew")
-    if (svg := drawing()) != (PICTURE.read_text("utf-8") if PICTURE.exists() else ""):
-        PICTURE.write_text(svg, "utf-8")
-        print(f"{PICTURE.relative_to(ROOT)} is drawn anew")
+    for path, svg in drawings().items():
+        if not path.exists() or path.read_text("utf-8") != svg:
+            path.write_text(svg, "utf-8")
+            print(f"{path.relative_to(ROOT)} is drawn anew")
 
 
 if __name__ == "__main__":

@@ -15,9 +15,13 @@ def test_a_page_quotes_what_the_command_prints(name):
     assert quotes.plain(quote.found()) == quotes.plain(quote.make()), "run python -m docs.quotes"
 
 
-def test_the_first_picture_shows_what_the_demonstration_draws():
-    drawn = quotes.PICTURE.read_text("utf-8")
-    assert drawn == quotes.drawing(), "run python -m docs.quotes"
+def test_the_first_pictures_show_what_the_demonstration_draws():
+    made = quotes.drawings()
+    assert len(made) == 3
+    for path, svg in made.items():
+        assert path.read_text("utf-8") == svg, "run python -m docs.quotes"
+        for page in ("README.md", "docs/index.md"):
+            assert f"pictures/{path.name})" in (quotes.ROOT / page).read_text("utf-8")
 
 
 LONG = re.compile(

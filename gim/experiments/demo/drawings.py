@@ -18,6 +18,7 @@ from gim.inference.structure import Rule
 from gim.mdp import TabularMDP
 
 INK, LINE, BOX = "var(--ink, #7b7b7b)", "var(--line, #80808066)", "var(--box, none)"
+HALOED = "var(--ink, #1c1f24)"  # on a ground of its own
 SEEN, GUESS = "var(--link, #2a7ab8)", "var(--guess, #c06a10)"
 SIDE, MARGIN = 30, 4  # of a cell, and around them all
 WAYS = {"up": (0, -1), "down": (0, 1), "left": (-1, 0), "right": (1, 0)}  # across, down
@@ -173,10 +174,11 @@ def _arrow(x1: float, y1: float, x2: float, y2: float, colour: str, width: float
 def _text(
     x: float, y: float, words: str, size: int = 13, anchor: str = "middle", halo: bool = False
 ) -> str:
-    ground = 'stroke="var(--page, none)" stroke-width="3" paint-order="stroke" ' if halo else ""
+    ground = 'stroke="var(--page, #ffffff)" stroke-width="3" paint-order="stroke" ' if halo else ""
+    ink = HALOED if halo else INK
     return (
         f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" text-anchor="{anchor}" {ground}'
-        f'fill="{INK}" font-family="system-ui, sans-serif">{escape(words)}</text>'
+        f'fill="{ink}" font-family="system-ui, sans-serif">{escape(words)}</text>'
     )
 
 
