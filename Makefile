@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Tests start many processes, which would all translate the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs wheels test lint types bench golden mutants faults fuzz soak runs extremes audit clean
+.PHONY: demo docs wheels test lint types bench golden mutants faults interruptions fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -50,7 +50,7 @@ mutants: $(VENV)/.ready
 	$(BIN)/python -m tools.mutants
 
 # What must not break it, as tables (docs/robustness.md); the tests run a short form of each.
-faults fuzz soak runs extremes: $(VENV)/.ready
+faults interruptions fuzz soak runs extremes: $(VENV)/.ready
 	$(BIN)/python -m tools.robustness $@
 
 # Known weaknesses of what is installed; says so where no source of advisories can be reached.

@@ -1,4 +1,4 @@
-"""`python -m tools.robustness WHAT`: faults, fuzz, soak, runs, extremes or files, as tables.
+"""`python -m tools.robustness WHAT`: faults, interruptions, fuzz, soak, runs, ..., as tables.
 
 The exit status is 1 if anything was found.
 """
@@ -21,6 +21,7 @@ from tools.robustness import (
     extremes,
     faults,
     fuzz,
+    interruptions,
     ray_faults,
     run_files,
     soak,
@@ -48,6 +49,29 @@ def run_faults(args: argparse.Namespace) -> int:
     _table(("fault", "number", "after it"), [(kind, n, end) for (kind, end), n in kinds.items()])
     print(f"\n{sum(kinds.values())} faults, {lost} with a lost or changed result")
     return lost
+
+
+def run_interruptions(args: argparse.Namespace) -> int:
+    """Interruptions by command and signal, and how long the end took."""
+    rows: dict[tuple[str, str], list[interruptions.Outcome]] = {}
+    for each in interruptions.interruptions(args.times, args.seed, 1 if args.short else 4):
+        rows.setdefault((each.command, each.way), []).append(each)
+        if each.end != "same bits":
+            print(*each, sep=", ", file=sys.stderr, flush=True)
+    _table(
+        ("command", "signal", "times", "same bits", "exit status", "seconds to the end, at most"),
+        [
+            (
+                *kind,
+                len(ran),
+                sum(each.end == "same bits" for each in ran),
+                ", ".join(str(status) for status in sorted({each.status for each in ran})),
+                f"{max(each.seconds for each in ran):.2f}",
+            )
+            for kind, ran in sorted(rows.items())
+        ],
+    )
+    return sum(each.end != "same bits" for ran in rows.values() for each in ran)
 
 
 def run_fuzz(args: argparse.Namespace) -> int:
@@ -170,6 +194,7 @@ def _line(row: tuple[object, ...]) -> None:
 
 WHAT = {
     "faults": run_faults,
+    "interruptions": run_interruptions,
     "fuzz": run_fuzz,
     "soak": run_soak,
     "runs": run_whole,
@@ -187,6 +212,7 @@ def main() -> int:
     parser.add_argument(
         "--number", type=int, default=100_000, help="inputs of the fuzzer; 20 for a run"
     )
+    parser.add_argument("--times", type=int, default=100, help="interruptions")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument(
         "--ledger",
