@@ -38,6 +38,10 @@ from gim.cli.summary import summary, summary_of_many
 from gim.interrupts import ending, interrupts, say
 from gim.limits import check_trials
 from gim.loading import load
+from gim.mdp import TabularMDP
+from gim.planning.checks import check_work
+from gim.planning.evaluation import STEP
+from gim.planning.linear import entries_of
 from gim.policy import Policy
 from gim.progress import Progress
 from gim.reports import Report
@@ -95,6 +99,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError("--save-every needs a file to keep the run in: add --save FILE")
     _check_targets(args.save, args.save_policy)
     world = world_of(args.world, args.horizon, imports=True)
+    if isinstance(world, TabularMDP):  # what is said of the run afterwards must end, too
+        check_work(world.horizon, entries_of(world), STEP)
     agent = agents.make("analogist" if args.agent is None else args.agent)
     rewards = args.rewards or "learn"
     if args.seeds is None:

@@ -28,8 +28,8 @@ class Coder:
         self.codes: dict[Any, int] = {}
         self.text = True  # all labels came as text: numbers among them are still to be read
 
-    def __call__(self, values: Any) -> Codes:
-        """The codes of these values, -1 where one is missing."""
+    def __call__(self, values: Any, column: str | None = None) -> Codes:
+        """The codes of these values, -1 where one is missing; `column` is theirs, for a message."""
         if hasattr(values, "dictionary_encode"):
             pa = pyarrow("pyarrow")
             if not pa.types.is_dictionary(values.type):
@@ -37,8 +37,8 @@ class Coder:
                     values = values.dictionary_encode()
                 except pa.ArrowException:
                     raise ValueError(
-                        f"column {self.column!r} holds {values.type}, which is no label: give "
-                        "texts or numbers, one column for each part"
+                        f"column {(column or self.column)!r} holds {values.type}, which is no "
+                        "label: give texts or numbers, one column for each part"
                     ) from None
             levels = values.dictionary.to_pylist()
             places = values.indices.fill_null(-1).to_numpy(zero_copy_only=False)

@@ -34,7 +34,7 @@ class Part:
         """Take in a batch: codes, or numbers that are to be binned."""
         for column, pieces in self.read.items():
             values = batch[column]
-            pieces.append(self.coder(values) if self.bins is None else numbers(values))
+            pieces.append(self.coder(values, column) if self.bins is None else numbers(values))
 
     def codes(
         self, faults: Faults

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from gim.limits import check_memory
 from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8
+ENTRY = 1.5e-9  # seconds that one probability takes in a step
+SOON, MOST_SECONDS = 20.0, 3600.0  # of which nothing is said, and which are refused
 NEAREST = 1e-12  # that a discount may come to 1: the relative error is about 1e-16 over this
 
 
@@ -24,6 +27,29 @@ def check_room(H: int, S: int, A: int = 1) -> None:
     """A number for each of H steps and each state, or each pair, must fit into memory."""
     pairs = f" and {A:,} actions" if A > 1 else ""
     check_memory(f"{H:,} steps of {S:,} states{pairs}", 8 * H * S * A)
+
+
+def check_work(H: int, entries: int, seconds: float = 0.0) -> None:
+    """Refuse steps that would take hours, and say beforehand of those that take long.
+
+    Args:
+        H: steps.
+        entries: of the transitions, each of which a step takes up.
+        seconds: that a step takes besides.
+
+    Example:
+        >>> check_work(10**12, 24)
+        Traceback (most recent call last):
+        ...
+        ValueError: 1,000,000,000,000 steps would take some 10 hours: give fewer, or a discount
+    """
+    needed = H * (entries * ENTRY + seconds)
+    if needed > MOST_SECONDS:
+        raise ValueError(
+            f"{H:,} steps would take some {needed / 3600:,.0f} hours: give fewer, or a discount"
+        )
+    if needed > SOON:
+        warnings.warn(f"{H:,} steps take some {needed / 60:.1f} minutes", stacklevel=3)
 
 
 def checked_max_iter(max_iter: int) -> int:

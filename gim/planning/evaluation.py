@@ -12,16 +12,18 @@ from scipy import sparse
 
 from gim.planning.checks import (
     check_room,
+    check_work,
     checked_discount,
     checked_horizon,
     checked_policy,
     checked_weight,
 )
 from gim.planning.inexact import inexact_policy_iteration
-from gim.planning.linear import fits, flat, solve_linear, under
+from gim.planning.linear import entries_of, fits, flat, solve_linear, under
 from gim.planning.sweeper import Sweeper
 from gim.planning.types import Bools, Dynamics, Floats
 
+STEP = 2e-6  # seconds that a step takes in Python
 TO_THE_LAST = 1e-300  # a tolerance that only rounding ends
 
 
@@ -66,6 +68,7 @@ def first_values(mdp: Dynamics, policy: ArrayLike) -> Floats:
 
 def _backwards(mdp: Dynamics, pi: Any, H: int, discount: float) -> Iterator[tuple[int, Floats]]:
     """Each step from the last to the first, with the values of following the policy from there."""
+    check_work(H, entries_of(mdp), seconds=STEP)
     v = np.zeros(mdp.S)
     same = under(mdp, pi) if _is_stationary(pi) else None
     rows = Sweeper(mdp) if sparse.issparse(mdp.transitions) and pi.ndim == 2 else None

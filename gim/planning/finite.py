@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from gim.jit import bind, hot
-from gim.planning.checks import checked_horizon, checked_weight
+from gim.planning.checks import check_work, checked_horizon, checked_weight
+from gim.planning.linear import entries_of
 from gim.planning.sweeper import Sweeper
 from gim.planning.sweeps import (
     EPS,
@@ -73,6 +74,7 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
     """
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
     weight = checked_weight(discount)
+    check_work(H, entries_of(mdp))
     actions = np.empty((H, mdp.S), compact(mdp.A))
     sweeper = Sweeper(mdp)
     first, largest = sweeper.induct(weight, H, actions)
@@ -84,6 +86,7 @@ def backward_induction(mdp: Dynamics, horizon: int | None = None, discount: floa
 def optimal_values(mdp: Dynamics, horizon: int | None = None) -> Floats:
     """Value of each state at the first step of the best plan, [S]; no policy is kept."""
     H = checked_horizon(mdp.horizon if horizon is None else horizon)
+    check_work(H, entries_of(mdp))
     return Sweeper(mdp).induct(1.0, H, np.empty((1, mdp.S), compact(mdp.A)))[0]
 
 

@@ -23,6 +23,12 @@ def flat(mdp: Dynamics) -> Any:
     return P if sparse.issparse(P) else P.reshape(mdp.S * mdp.A, mdp.S)
 
 
+def entries_of(mdp: Dynamics) -> int:
+    """How many probabilities the transitions hold."""
+    P = mdp.transitions
+    return int(P.nnz if sparse.issparse(P) else P.size)
+
+
 def under(mdp: Dynamics, pi: Any) -> tuple[Any, Floats]:
     """Transitions [S, S] and rewards [S] under one step of a policy, int [S] or float [S, A]."""
     S, A, P = mdp.S, mdp.A, flat(mdp)
