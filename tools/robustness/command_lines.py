@@ -17,10 +17,15 @@ from typing import Any
 import numpy as np
 
 from gim.cli import main
+from gim.escapes import BUT_LINES
+from gim.experiments.reproduction import MANIFEST
 
 SECONDS = 20  # of the processor that an input may take, compiling included
 PATIENCE = 30  # times as many by the clock
 PLAY = ["train", "riverswim", "--episodes", "3", "--agent"]
+LOG = "hostile.csv"
+COLUMNS = ("--state", "--action", "--reward", "--next", "--episode", "--step", "--done")
+REPORTS = (["report"], ["reproduce", "fig1", "--scale", "smoke", "--out"])
 HUGE = (
     ["train", "riverswim", "--episodes", "1000000000000000"],
     ["train", "riverswim", "--episodes", "1e300"],
@@ -63,6 +68,22 @@ HUGE = (
     ["inspect", "/dev/zero"],
     ["learn", "/dev/zero", "--out", "x"],
     ["report", "/dev/null"],
+    ["train", "a-" * 50_000],
+    ["train", "riverswim", "--agent", "a/" * 50_000],
+    ["train", "\x1b[31mred\x07"],
+    ["compare", "/dev/zero.npz", "--agents", "\x1b]0;x\x07", "--runs", "1"],
+    ["train", "riverswim", "--episodes", "1", "--horizon", "1e12"],
+    ["train", "riverswim", "--episodes", "1", "--horizon", "1e11"],
+    ["learn", LOG, "--out", "o", "--horizon", "1e12"],
+    ["learn", LOG, "--out", "o", "--bins", "s=inf"],
+    ["learn", LOG, "--out", "o", "--bins", "s=2.5"],
+    *(["learn", LOG, "--out", "o", option, ""] for option in COLUMNS),
+    *(["learn", LOG, "--out", "o", option, "\x1b[2J"] for option in COLUMNS),
+    ["learn", LOG, "--out", "o", "--next", "s2", "--action", "odd"],
+    ["learn", LOG, "--out", "o", "--next", "s2", "--state", "odd", "--next", "odd"],
+    *(["learn", name, "--out", "o"] for name in ("pipe", "loop")),
+    *(["run", name, "--out", "o"] for name in ("pipe", "loop")),
+    *([*command, name] for name in ("piped", "looped") for command in REPORTS),
 )
 HEAD = 'episodes = 2\nruns = 1\ntasks = ["riverswim"]\nagents = ["random"]\n'
 GRID = list(range(1, 2000))
@@ -130,6 +151,7 @@ PIECES = (
 
 def inputs(rng: np.random.Generator, number: int, folder: Path) -> Iterator[list[str]]:
     """Command lines: those above first, then words put together from pieces and mutated ones."""
+    _hostile_files(folder)
     fixed: list[list[str]] = [list(words) for words in HUGE]
     for i, text in enumerate(STUDIES):
         (folder / f"{i}.toml").write_text(text)
@@ -167,6 +189,20 @@ def inputs(rng: np.random.Generator, number: int, folder: Path) -> Iterator[list
                 "--out",
                 str(folder / "o"),
             ]
+
+
+def _hostile_files(folder: Path) -> None:
+    """A log with labels that would steer, and pipes and links in place of files."""
+    odd = [f"\x1b[3{i}m=1+{i}\x07" for i in range(3)]
+    rows = [f"{i % 3},{i % 2},{i % 5},{(i + i % 2) % 3},{odd[i % 3]}" for i in range(60)]
+    (folder / LOG).write_text("\n".join(["s,a,r,s2,odd", *rows]))
+    for name, place in (("pipe", "pipe"), ("piped", f"piped/{MANIFEST}")):
+        if name == "piped":
+            (folder / name).mkdir()
+        os.mkfifo(folder / place)
+    (folder / "looped").mkdir()
+    for place in ("loop", f"looped/{MANIFEST}"):
+        (folder / place).symlink_to(Path(place).name)
 
 
 def shaken(text: str, rng: np.random.Generator) -> str:
@@ -217,6 +253,9 @@ def answer(words: list[str], seconds: int = SECONDS) -> tuple[int, str]:
     lines = err.getvalue().splitlines()
     if status not in (0, 2) or any(line.startswith("Traceback") for line in lines):
         raise AssertionError(f"{str(words)[:200]} ended with {status}: {' | '.join(lines)[-300:]}")
+    for text in (out.getvalue(), err.getvalue()):
+        if found := BUT_LINES.search(text):
+            raise AssertionError(f"{str(words)[:200]} lets {found[0]!r} through")
     said = [line for line in lines if line.startswith("gim:") and not line.startswith("gim: note:")]
     if status == 2 and len(said) != 1:
         raise AssertionError(f"{str(words)[:200]} was refused in {len(said)} lines: {said[:3]}")

@@ -34,7 +34,7 @@ from gim.params import describe
 from gim.registry import parse
 from gim.run import prepare
 from gim.variables import Variables
-from tools.robustness import command_lines, given, run_files
+from tools.robustness import command_lines, given, hostile, run_files
 from tools.robustness.inputs import ODD, Refused, Rng, array, refusing
 
 SECONDS = 20  # of the processor that one input may take
@@ -290,6 +290,7 @@ ENTRIES: dict[str, tuple[Callable[[Rng], None], int]] = {  # and the share of th
     "logs": (logs, 2),
     "rows of logs": (rows_of_logs, 1),
     **given.ENTRIES,
+    **hostile.ENTRIES,
 }
 # (entry, seed) of what was found once, tried by the tests
 FOUND: tuple[tuple[str, int], ...] = (("lists of outcomes", 129), ("logs", 59))
