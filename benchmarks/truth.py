@@ -2,6 +2,7 @@
 
     python -m benchmarks.truth                        # every line, 100 runs from seed 500
     python -m benchmarks.truth wearing grid --runs 40 --first 900
+    python -m benchmarks.truth wearing seasons --agent psrl
     python -m benchmarks.truth --table                # what was measured by now
 
 A line is a world and how much of it was seen. A run plays it, or draws a log of it, asks for a
@@ -34,7 +35,7 @@ from gim.shares import SHARE
 
 Floats = NDArray[np.float64]
 KEPT = ROOT / "results" / "truth.csv"
-FIELDS = ["line", "n", "seed", "asked", "bound", "lower", "upper", "truth", "seconds"]
+FIELDS = ["line", "n", "agent", "seed", "asked", "bound", "lower", "upper", "truth", "seconds"]
 ENOUGH, SHOWN = 10, 2 / 3  # from so many on this share of the runs has a bound
 
 
@@ -182,7 +183,7 @@ def played(agent: str, made: World, episodes: int, seed: int) -> Found:
     return found
 
 
-def coin(n: int, seed: int) -> Found:
+def coin(agent: str, n: int, seed: int) -> Found:
     """One state that pays 0 or 10 at even odds, seen n times: stepped, and as a log."""
     rng = np.random.default_rng([1, seed])
     log = gim.from_log(
@@ -191,7 +192,7 @@ def coin(n: int, seed: int) -> Found:
     made = World(
         np.ones((1, 1, 1)), np.full((1, 1, 1), 5.0), np.ones(1), 1, (0.0, 10.0), np.zeros(1, bool)
     )
-    run = gim.run("analogist", _Coin(made), episodes=n, seed=seed, horizon=1)
+    run = gim.run(agent, _Coin(made), episodes=n, seed=seed, horizon=1)
     found = {}
     for kind in ("credible", "guaranteed"):
         said = gim.certify(run, kind=kind)  # type: ignore[arg-type]
@@ -214,19 +215,19 @@ def logged(log: gim.Log, horizon: int, worth: Callable[[Any], float]) -> Found:
     }
 
 
-def shops(rows: int, seed: int) -> Found:
-    """A log of one shop."""
+def shops(_: str, rows: int, seed: int) -> Found:
+    """A log of one shop, in which no agent has acted."""
     made = shop()
     log = gim.from_log(shop_rows(rows, seed), reward_range=made.range)
     return logged(log, made.horizon, lambda learned: learned.compare(made.exact)["return"])
 
 
-def of_world(build: Callable[[], World]) -> Callable[[int, int], Found]:
+def of_world(build: Callable[[], World]) -> Callable[[str, int, int], Found]:
     """A line of a world that is stepped."""
-    return lambda n, seed: played("analogist", build(), n, seed)
+    return lambda agent, n, seed: played(agent, build(), n, seed)
 
 
-LINES: dict[str, tuple[tuple[int, ...], Callable[[int, int], Found]]] = {
+LINES: dict[str, tuple[tuple[int, ...], Callable[[str, int, int], Found]]] = {
     "wearing": ((100, 1000), of_world(wearing)),
     "anywhere": ((500,), of_world(anywhere)),
     "seasons": ((500,), of_world(seasons)),
@@ -236,9 +237,9 @@ LINES: dict[str, tuple[tuple[int, ...], Callable[[int, int], Found]]] = {
 }
 
 
-def measure(names: list[str], runs: int, first: int, file: Path) -> None:
+def measure(names: list[str], agent: str, runs: int, first: int, file: Path) -> None:
     """Measure what is missing, a line of the file for each run and bound."""
-    done = {(row["line"], row["n"], row["seed"]) for row in kept(file)}
+    done = {(row["line"], row["n"], row["agent"], row["seed"]) for row in kept(file)}
     file.parent.mkdir(parents=True, exist_ok=True)
     new = not file.exists()
     with file.open("a", newline="") as lines:
@@ -249,14 +250,14 @@ def measure(names: list[str], runs: int, first: int, file: Path) -> None:
             sizes, ask = LINES[name]
             for n in sizes:
                 for seed in range(first, first + runs):
-                    if (name, str(n), str(seed)) in done:
+                    if (name, str(n), agent, str(seed)) in done:
                         continue
                     began = process_time()
-                    found = ask(n, seed)
+                    found = ask(agent, n, seed)
                     took = f"{process_time() - began:.2f}"
                     for asked, (bound, low, high, true) in found.items():
                         figures = [repr(float(each)) for each in (low, high, true)]
-                        writer.writerow([name, n, seed, asked, int(bound), *figures, took])
+                        writer.writerow([name, n, agent, seed, asked, int(bound), *figures, took])
                     lines.flush()
 
 
@@ -270,11 +271,12 @@ def kept(file: Path) -> list[dict[str, str]]:
 
 def rows_of(measured: list[dict[str, str]]) -> list[list[str]]:
     """A row of the table for each line, size and kind of bound."""
-    groups: dict[tuple[str, str, str], list[dict[str, str]]] = {}
+    groups: dict[tuple[str, str, str, str], list[dict[str, str]]] = {}
     for row in measured:
-        groups.setdefault((row["line"], row["n"], row["asked"]), []).append(row)
+        key = row["line"], row["n"], row["agent"], row["asked"]
+        groups.setdefault(key, []).append(row)
     found = []
-    for (name, n, asked), group in groups.items():
+    for (name, n, agent, asked), group in groups.items():
         some = [row for row in group if row["bound"] == "1"]
         low, high, true = (
             np.array([float(row[key]) for row in some]) for key in ("lower", "upper", "truth")
@@ -290,17 +292,33 @@ def rows_of(measured: list[dict[str, str]]) -> list[list[str]]:
         wide, worth = (f"{float(np.median(x)):.4g}" if some else "" for x in (high - low, true))
         spent = np.mean([float(row["seconds"]) for row in group])
         shares = f"{len(some) / len(group):.2f}", f"{share:.3f}" if some else "", f"{error:.3f}"
-        found.append([name, n, asked, str(len(group)), *shares, wide, worth, f"{spent:.2f}", told])
+        found.append(
+            [name, n, agent, asked, str(len(group)), *shares, wide, worth, f"{spent:.2f}", told]
+        )
     return found
 
 
-HEADS = ["line", "n", "asked", "runs", "bound", "holds", "se", "width", "truth", "seconds", ""]
+HEADS = [
+    "line",
+    "n",
+    "agent",
+    "asked",
+    "runs",
+    "bound",
+    "holds",
+    "se",
+    "width",
+    "truth",
+    "seconds",
+    "",
+]
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Measure what is missing, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("lines", nargs="*", metavar="LINE", help=", ".join(LINES))
+    parser.add_argument("--agent", default="analogist", help="that plays where one does")
     parser.add_argument("--runs", type=int, default=100, help="of each line and size")
     parser.add_argument("--first", type=int, default=500, help="the first seed")
     parser.add_argument("--out", type=Path, default=KEPT, help="the file that keeps it all")
@@ -309,7 +327,7 @@ def main(arguments: list[str] | None = None) -> int:
     if unknown := [name for name in given.lines if name not in LINES]:
         parser.error(f"{unknown[0]!r} is no line: {', '.join(LINES)} are")
     if not given.table:
-        measure(given.lines or list(LINES), given.runs, given.first, given.out)
+        measure(given.lines or list(LINES), given.agent, given.runs, given.first, given.out)
     print(table(HEADS, rows_of(kept(given.out))))
     return 0
 

@@ -30,6 +30,7 @@ def test_first_states_are_drawn_about_what_was_seen():
     p = Beginnings(seen / 100, seen, may).drawn(20_000, rng)
     assert np.allclose(p.sum(axis=1), 1.0)
     assert np.allclose(p.mean(axis=0), np.append(seen[:4], [0.5, 0]) / 100.5, atol=0.002)
+    assert np.allclose(Beginnings(seen / 100, seen, may).mean, p.mean(axis=0), atol=0.002)
     assert p[:, 0].std() == pytest.approx(math.sqrt(0.4 * 0.6 / 100), rel=0.05)
     assert (p[:, 5] == 0).all()  # an episode does not begin where it ends
     all_seen = Beginnings(seen[:4] / 100, seen[:4], np.ones(4, bool)).drawn(5, rng)
@@ -40,6 +41,8 @@ def test_a_log_may_begin_where_it_has_never_been():
     rng, seen = np.random.default_rng(0), np.array([1.0, 0.0])
     p = Beginnings(seen, seen, np.ones(2, bool), listed=False, once=1.0).drawn(20_000, rng)
     away = 1.0 - p.sum(axis=1)
+    mean = Beginnings(seen, seen, np.ones(2, bool), listed=False, once=1.0).mean
+    assert np.allclose(mean, p.mean(axis=0), atol=0.01)
     # A half and the state seen once, of 2.5 that all count for; of these 2 in 5 are not listed.
     assert away.mean() == pytest.approx(1.5 / 2.5 * 2 / 5, rel=0.05)
     sure = Beginnings(np.array([0.5, 0.0]), np.zeros(0), np.ones(2, bool), listed=False)
@@ -145,7 +148,7 @@ def test_a_value_says_whether_it_has_a_bound():
 @pytest.mark.parametrize(("line", "n"), [("coin", 1), ("coin", 3), ("coin", 10), ("shop", 10)])
 def test_what_is_said_of_little_is_true(line, n):
     """A short form of `python -m benchmarks.truth`."""
-    rows = [truth.LINES[line][1](n, seed) for seed in range(40, 52)]
+    rows = [truth.LINES[line][1]("psrl", n, seed) for seed in range(40, 52)]
     for asked in rows[0]:
         told = [each[asked] for each in rows if each[asked][0]]
         held = [low - 1e-9 <= true <= high + 1e-9 for _, low, high, true in told]

@@ -37,7 +37,8 @@ def bounds_of(run: Run, kind: Kind) -> dict[str, float]:
     assert run.mdp is not None
     said = certify(run, kind=kind)
     true, best = said.against(run.mdp), abs(run.mdp.optimal_return()) or math.nan
-    room = 1e-9 * (1.0 + abs(true.returns))
+    room, told = 1e-9 * (1.0 + abs(true.returns)), math.isfinite(said.loss)
+    within = said.earns[0] - room <= true.returns <= said.earns[1] + room
     return {
         "inferred": float(said.inferred.sum()),
         "unmet": float(said.unmet.sum()),
@@ -48,10 +49,10 @@ def bounds_of(run: Run, kind: Kind) -> dict[str, float]:
         "coverage_l1": true.l1,
         "coverage_unmet_l1": true.unmet_l1,
         "tightness": true.tightness,
-        "loss_bound": said.loss / best,
+        "loss_bound": said.loss / best if told else math.nan,
         "loss": true.loss / best,
-        "loss_kept": float(true.loss <= said.loss + room),
-        "return_kept": float(said.earns[0] - room <= true.returns <= said.earns[1] + room),
+        "loss_kept": float(true.loss <= said.loss + room) if told else math.nan,
+        "return_kept": float(within) if told else math.nan,
     }
 
 

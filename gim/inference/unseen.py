@@ -61,6 +61,21 @@ class Beginnings(NamedTuple):
     listed: bool = True  # whether they begin in these states only
     once: float = 0.0  # states entered only once, of those of which nobody has listed all
 
+    @property
+    def mean(self) -> Floats:
+        """The chances [S] on the average over all that may be."""
+        if not self.seen.size:
+            return self.known
+        unseen, once = self.may & (self.seen == 0), float((self.seen == 1).sum())
+        more = (OFTEN + once) * (not self.listed or bool(unseen.any()))
+        here = 1.0 if self.listed else (self._left + 1) / (self._left + self.once + 2)
+        share = here * more / max(int(unseen.sum()), 1)
+        return np.asarray((self.seen + share * unseen) / (self.seen.sum() + more))
+
+    @property
+    def _left(self) -> float:
+        return float(np.count_nonzero(self.may))
+
     def drawn(self, models: int, rng: np.random.Generator) -> Floats:
         """Chances in so many models, [models, S], or [1, S] if they are certain.
 
@@ -76,8 +91,8 @@ class Beginnings(NamedTuple):
         total = np.maximum(p.sum(axis=1, keepdims=True) + more, 1e-300)
         if unseen.any():
             here = rng.standard_exponential((models, int(unseen.sum())))
-            left = float(np.count_nonzero(self.may))
-            share = 1.0 if self.listed else rng.beta(left + 1, self.once + 1, (models, 1))
+            fresh = (models, 1)
+            share = 1.0 if self.listed else rng.beta(self._left + 1, self.once + 1, fresh)
             p[:, unseen] = share * more * here / here.sum(axis=1, keepdims=True)
         return np.asarray(p / total)
 

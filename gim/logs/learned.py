@@ -105,9 +105,14 @@ class Learned:
         return self._stated[1]
 
     @cached_property
+    def _believed(self) -> Value:
+        """What the policy is worth by what was learned, whoever contradicts."""
+        return self._value(None)
+
+    @cached_property
     def _stated(self) -> tuple[Value, str]:
         """The value, and why it has no bound: nothing that a witness contradicts is one."""
-        found = self._value(None)
+        found = self._believed
         if not found.bounded:
             return found, UNTOLD
         witness = refuted((found.lower, found.upper), self._witnesses, ROUNDING * abs(found[0]))
@@ -210,7 +215,10 @@ class Learned:
     @cached_property
     def agreement(self) -> str:
         """A sentence on whether what happened bears out the model."""
-        return agreement(self.value, self.evaluated().get("doubly robust"))
+        said, estimate = self._believed, self._believed.estimate
+        if not said.bounded:  # then nothing but the estimate can agree
+            said = Value(estimate, estimate, estimate)
+        return agreement(said, self.evaluated().get("doubly robust"))
 
     def compare(self, mdp: TabularMDP) -> dict[str, float]:
         """Compare with the truth, where it is known: true returns from where its episodes begin.
@@ -240,10 +248,11 @@ class Learned:
         """The pairs to try first: those that might change the policy most, the best first.
 
         A pair's value may be a standard deviation higher than is believed; what it then gains over
-        the policy counts as often as the policy comes by. Of a pair of which nothing is known,
-        anything within the range of the values may come.
+        the policy counts as often as the policy comes by, from where episodes may begin, be it that
+        none did yet. Of a pair of which nothing is known, anything within the range of the values
+        may come.
         """
-        case, chances = self.behind.case, self.visits()
+        case, chances = self.behind.case, self._often(self.log.beginnings.mean)
         r, n, gamma = case.r, case.n, case.gamma
         v = values_of(case, np.asarray(self.policy))
         ahead = v if v.ndim == 1 else v[min(1, len(v) - 1)]
@@ -365,7 +374,11 @@ class Learned:
 
     def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""
-        case, here = self.behind.case, self.log.start
+        return self._often(self.log.start)
+
+    def _often(self, here: Floats) -> Floats:
+        """The same from where episodes begin with these chances [S]."""
+        case = self.behind.case
         policy = np.asarray(self.policy)
         steps = case.horizon or int(np.ceil(1.0 / (1.0 - case.gamma)))
         total, timed = np.zeros(len(here)), case.horizon is not None

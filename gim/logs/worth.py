@@ -93,7 +93,7 @@ def returns(
     if case.terminal.any():  # one may be there, too
         low, high = min(low, 0.0), max(high, 0.0)
     pays = rng.uniform(low, high, draws)
-    visits = case.n if unknown.ends else np.ones(sd.shape)
+    visits = np.maximum(case.n.ravel()[rest], 1e-300)
     for k in range(draws):
         weight = rng.standard_gamma(rows.data)
         more = rng.standard_gamma(UNSEEN, rest.size)  # to a state drawn for each pair
@@ -103,14 +103,11 @@ def returns(
         column = rng.integers(rows.shape[1], size=rest.size)
         P = P + sparse.csr_array((more / total[rest], (rest, column)), shape=rows.shape)
         r = case.r + sd * rng.standard_normal(sd.shape)
-        own, least, most = (
-            rng.standard_gamma(np.broadcast_to(each, sd.shape))
-            for each in (visits, unknown.ends, unknown.ends)
-        )
-        r = (own * r + least * unknown.rewards[0] + most * unknown.rewards[1]) / np.maximum(
-            own + least + most, 1e-300
-        )
-        r = np.where(known.reshape(sd.shape), r, pays[k])
+        own = rng.standard_gamma(visits)
+        ends = rng.standard_gamma(unknown.ends, (2, rest.size))
+        paid = own * r.ravel()[rest] + unknown.rewards @ ends
+        r = np.full(sd.shape, pays[k])
+        r.ravel()[rest] = paid / np.maximum(own + ends.sum(axis=0), 1e-300)
         other = Elsewhere(np.where(known, away[k], 1.0).reshape(sd.shape), float(pays[k]))
         start = begins[min(k, len(begins) - 1)]
         found.append(return_of(case._replace(P=P, r=r), policy, start, other))
@@ -128,9 +125,9 @@ def return_of(
         for pi, steps in _stretches(case, policy):
             v, beyond = _after(case, pi, steps, v, beyond, other)
     found = float(start @ v)
-    return (
-        found if other is None else found + (1.0 - float(start.sum())) * other.pays * case.steps(0)
-    )
+    if other is None:
+        return found
+    return found + (1.0 - float(start.sum())) * other.pays * case.steps(0)
 
 
 def _stretches(case: Case, policy: NDArray[Any]) -> Iterator[tuple[NDArray[Any], int]]:
@@ -140,7 +137,7 @@ def _stretches(case: Case, policy: NDArray[Any]) -> Iterator[tuple[NDArray[Any],
     if policy.ndim < (3 if drawn else 2):
         yield policy, case.horizon
         return
-    new = (policy[1:] != policy[:-1]).reshape(len(policy) - 1, -1).any(axis=1)
+    new = (policy[1:] != policy[:-1]).reshape(len(policy) - 1, policy[0].size).any(axis=1)
     begins = np.flatnonzero(np.append(True, new))
     many = np.diff(np.append(begins, len(policy)))
     yield from zip(policy[begins[::-1]], many[::-1].tolist(), strict=True)
@@ -177,9 +174,3 @@ def _after(
             ahead = paid + leap @ ahead
         leap, paid, steps = leap @ leap, paid + leap @ paid, steps // 2
     return ahead[:S], float(ahead[S])
-
-
-def _spread_out(rows: Any, places: NDArray[np.int64], shape: tuple[int, int]) -> Any:
-    """Rows in a table of this shape, each in its place."""
-    found = rows.tocoo()
-    return sparse.csr_array((found.data, (places[found.row], found.col)), shape=shape)
