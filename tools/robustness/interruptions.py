@@ -114,7 +114,8 @@ def interruptions(
                 folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
             _given(folder, size)
             state, seconds = calm[command.name]
-            yield _interrupted(command, way, folder, state, seconds, k % FRESH == FRESH - 1, rng)
+            fresh = bool(rng.integers(FRESH) == 0)
+            yield _interrupted(command, way, folder, state, seconds, fresh, rng)
 
 
 def _interrupted(
