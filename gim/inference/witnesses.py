@@ -98,7 +98,7 @@ def of_trail(
     on = np.cumsum(rows < 0, axis=1) == 0  # what stands behind an end is older
     s, a = np.divmod(np.where(on, rows, 0), actions)
     own = policy[s] if policy.ndim == 1 else policy[steps, s]
-    alike = ((own == a) | ~on).all(axis=1)
+    alike = ((own == a) | ~on).all(axis=1) & on[:, 0]  # else nobody has kept what was done
     found, got = None, returns[len(returns) - episodes :]
     sizes = [k for k in LATEST if k <= episodes] + [episodes] * (LATEST[0] <= episodes < LATEST[-1])
     for k in dict.fromkeys(sizes):
