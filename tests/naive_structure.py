@@ -100,18 +100,18 @@ class EM:
                     mass[level, self.context[p][level], o] += share * self.weight[i]
         held, fresh = [], []
         for i, p in enumerate(self.data.slot):
-            chances = []
+            chances, counts = [], []
             for o, share in zip(self.outcomes[i], self.share[i], strict=True):
                 chance = self.base[o]
                 for level in self.levels:
                     context, kappa = self.context[p][level], self.kappa[level]
                     own = share * self.weight[i]
-                    chance = (max(mass[level, context, o] - own, 0.0) + kappa * chance) / (
-                        max(visits[level, context] - self.n[p], 0.0) + kappa
-                    )
+                    x = max(mass[level, context, o] - own, 0.0) + kappa * chance
+                    chance = x / (max(visits[level, context] - self.n[p], 0.0) + kappa)
                 chances.append(chance)
+                counts.append(x * x / (x + 0.5))  # exp(digamma(x)), about
             held.append(sum(chances))
-            fresh.append([chance / sum(chances) for chance in chances])
+            fresh.append([count / sum(counts) for count in counts])
         self.share = fresh
         return held
 

@@ -13,7 +13,7 @@ from gim.inference.structure.moves import landed, longer, start_of
 from gim.inference.structure.triples import Floats, Ints
 from gim.jit import seldom
 
-THOROUGH, LITTLE = 100, 0.001  # iterations of the last fit, and nats that one must bring
+THOROUGH, LITTLE = 100, 0.0002  # iterations of the last fit, and by how much shares must move
 LONGEST = 256  # outcomes of a context that are kept, the likeliest
 LEAST = 1e-4  # chance of an outcome that is kept
 MOSTLY = 0.5  # of all chances must be kept, or nothing is said
@@ -58,6 +58,27 @@ class Block:
             *back_off(*self.counted, self.parent, self.stack.n, self.kappa, self.before)
         )
 
+    @cached_property
+    def rests_on(self) -> Floats:
+        """Visits behind the chances of each context: its own, and what coarser ones lend it.
+
+        The base measure is worth one visit.
+        """
+        behind = self.stack.n.copy()
+        for level in range(len(self.levels)):
+            here = slice(self.first[level], self.first[level + 1])
+            above = behind[self.parent[here]] if level else np.ones(len(behind[here]))
+            behind[here] += lent(above, self.kappa[here])
+        return behind
+
+    def visits_behind(self, pairs: Ints) -> Floats:
+        """Visits behind what is said of each pair; one never met in a finer context borrows."""
+        depth, context = self.find(pairs)
+        found = np.where(context >= 0, self.rests_on[context], 1.0)
+        for level, kappa in enumerate(self.form.kappa):
+            found = np.where(level > depth, lent(found, kappa), found)
+        return found
+
     def find(self, pairs: Ints) -> tuple[Ints, Ints]:
         """The finest level that has counts for each pair, and its context there; -1: none has."""
         depth, context = np.full(len(pairs), -1), np.full(len(pairs), -1)
@@ -86,6 +107,15 @@ class Block:
         begin = start_of(data.triples, move.variables, move.shifts, values, pairs)
         lead = *data.outcomes, values.codes, values.sizes, values.table
         return landed(*begin, which, *lists, *lead)
+
+
+def lent(above: Any, kappa: Any) -> Any:
+    """Visits that a context has from one above it, itself worth `above`, by shrinkage kappa.
+
+    The share that shrinks to it is as uncertain as it is itself, and as the two differ: variances
+    of 1/above and 1/kappa add up.
+    """
+    return kappa * above / (kappa + above)
 
 
 def counted(levels: list[Level], many: int, mass: Floats, n: Floats) -> Lists:

@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gim.inference.structure.block import Block, Form, Lists, back_off, counted
+from gim.inference.structure.block import Block, Form, Lists, back_off, counted, lent
 from gim.inference.structure.blocks import SEARCHED
-from gim.inference.structure.em import ENOUGH, PER_VISIT, Stack, chances, fit
+from gim.inference.structure.em import Stack, chances, fit
 from gim.inference.structure.explanations import Explained, Move
 from gim.inference.structure.folds import Folds
 from gim.inference.structure.mixture import Observed, settle
@@ -28,6 +28,8 @@ MOST_TYPES = 6
 UNLIKELY = 1e-3  # chance of a type that is left out
 SEEDS = 2  # states that a new type is begun with, each in turn
 ITERATIONS = 30
+ENOUGH = 0.05  # nats that an iteration must bring
+PER_VISIT = 1e-5  # or so many for each visit, if that is more
 KAPPA = 1.0  # visits that an action's outcomes in all states are worth in a type
 
 
@@ -94,9 +96,20 @@ class Typed:
         """0 where the state was left by some action, 1 where its type is anyone's guess."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.gathered(self, "levels", pairs)
+            return self.folds.gathered(self, "levels", pairs).astype(np.int64)
         left = summed(self.data.pairs // self.triples.A, self.prior.weights.visits, self.triples.S)
         return (left[pairs // self.triples.A] <= 0).astype(np.int64)
+
+    def visits_behind(self, pairs: Ints, apart: bool = False) -> Floats:
+        """Visits behind each prediction: variances of the types that its state may be of add up."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.gathered(self, "visits_behind", pairs)
+        depth, context = self.block.find(pairs)
+        action = np.where(depth == 1, context - self.block.first[1], 0)
+        anywhere = lent(self.block.visits_behind(pairs), KAPPA)
+        n = np.where(depth == 1, self.mixture.n[:, action], 0.0)
+        return np.asarray(1.0 / (self.chances(pairs) / (n.T + anywhere[:, None])).sum(axis=1))
 
     def chances(self, pairs: Ints) -> Floats:
         """Of the types of the states of pairs, [pairs, K]."""
