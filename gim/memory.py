@@ -35,6 +35,7 @@ class Limit(NamedTuple):
     high: float = np.inf
     grows: bool = False
     same: bool = False  # as at the start
+    optional: bool = False  # files of earlier versions may lack it: it is then as at the start
 
 
 Limits = dict[str, Limit]
@@ -86,12 +87,13 @@ def rebuild(template: Any, flat: dict[str, NDArray[Any]], prefix: str = "") -> A
         if hasattr(value, "_asdict"):
             values.append(rebuild(value, flat, f"{key}."))
             continue
-        saved = flat.get(key)
+        limit = limits.get(name, Limit())
+        saved = flat.get(key, value if limit.optional else None)
         if saved is None or saved.dtype != value.dtype or saved.ndim != value.ndim:
             raise ValueError(f"the saved memory has no fitting {key!r}: it is of another version")
         if saved.dtype.kind == "f" and np.isnan(saved).any():
             raise ValueError(f"the saved memory has a NaN in {key!r}: no run leaves one there")
-        _check(key, saved, value, limits.get(name, Limit()))
+        _check(key, saved, value, limit)
         values.append(saved)
     memory = type(template)(*values)
     if problem := memory.fault() if hasattr(memory, "fault") else "":

@@ -52,7 +52,9 @@ def test_what_is_kept_of_a_prediction(some, monkeypatch):
     said = rng.dirichlet(np.ones(S), K) * (rng.random((K, S)) < 0.8)
     level = rng.integers(1, 9, K)
     rows = sparse.csr_array(said[which].reshape(which.size, S))
-    answers = split.read(rows, level[which], None if some is None else which)
+    behind = rng.random(K) * 9
+    given = rows, level[which], behind[which]
+    answers = split.read(*given, None if some is None else which)
     heard = np.isin(np.arange(K), which)
     q, errors = [], []
     for k, pair in enumerate(split.pairs):
@@ -63,6 +65,7 @@ def test_what_is_kept_of_a_prediction(some, monkeypatch):
     assert answers.q == pytest.approx(q)
     assert answers.square == pytest.approx(heard * (said**2).sum(axis=1))
     assert answers.level.tolist() == (heard * level).tolist()
+    assert answers.behind.tolist() == (heard * behind).tolist()
     assert np.allclose(answers.rows.toarray(), (heard[:, None] * said)[split.judges])
     assert split.errors(answers) == pytest.approx(errors)
     p = N[split.pairs] / N[split.pairs].sum(axis=1, keepdims=True)
@@ -85,7 +88,9 @@ class Pooled:
         def rows(pairs):
             return sparse.csr_array(np.tile(row, (len(pairs), 1)))
 
-        return SimpleNamespace(rows=rows, levels=lambda pairs: pairs % 4 + 1)
+        return SimpleNamespace(
+            rows=rows, levels=lambda pairs: pairs % 4 + 1, visits_behind=lambda pairs: total.sum()
+        )
 
 
 def test_nobody_sees_the_fold_that_it_answers_for():
@@ -100,11 +105,13 @@ def test_nobody_sees_the_fold_that_it_answers_for():
         assert answers.q[mine] == pytest.approx(row[np.flatnonzero(N[pair])])
         assert answers.square[k] == pytest.approx((row**2).sum())
         assert answers.level[k] == pair % 4 + 1
+        assert answers.behind[k] == N[others].sum()
     again = split.answers(Pooled(), split._fold_answers(Pooled(), 0))
     assert np.array_equal(again.q, answers.q)
     held = split.held(answers)
     assert held[0] is split.pairs
     assert held[3] is answers.q
+    assert held[4] is answers.behind
 
 
 def test_rows_are_taken_where_there_are_any():

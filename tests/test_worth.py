@@ -7,9 +7,17 @@ import math
 import numpy as np
 import pytest
 
-from gim.inference import worth
-from gim.inference.worth import LEAKS, LEAST, ROUNDS, VISITS, HeldOut, likelihoods, strata_of
-from gim.inference.worth import worth_of as fitted_worth
+from gim.inference.worth import (
+    DOUBTS,
+    LEAKS,
+    LEAST,
+    VISITS,
+    HeldOut,
+    likelihoods,
+    prior_of_worth,
+    strata_of,
+    worth_of,
+)
 
 S = 6
 PREDICTED = np.array([0.5, 0.3, 0.2, 0.0, 0.0, 0.0])
@@ -24,14 +32,14 @@ def urn(alpha, drawn):
     return chance
 
 
-def held_out(pairs):
+def held_out(pairs, behind=np.inf):
     """As the kernel takes them: of each pair the successors that were met, in order."""
     counts = [np.bincount(drawn, minlength=S) for drawn in pairs]
     met = [np.flatnonzero(N) for N in counts]
     first = np.append(0, np.cumsum([len(t) for t in met]))
     N = np.concatenate([c[t] for c, t in zip(counts, met, strict=True)]).astype(float)
     q = np.concatenate([PREDICTED[t] for t in met])
-    return HeldOut(np.arange(len(pairs)), first, N, q)
+    return HeldOut(np.arange(len(pairs)), first, N, q, np.full(len(pairs), behind))
 
 
 def drawn_pairs(rng, n, like):
@@ -40,94 +48,117 @@ def drawn_pairs(rng, n, like):
     return [rng.choice(S, size=rng.integers(1, 9), p=chances) for _ in range(n)]
 
 
-def test_likelihoods_are_those_of_urns():
+@pytest.mark.parametrize("behind", [np.inf, 3.0])
+def test_likelihoods_are_those_of_urns(behind):
+    """What a rule was seen for bounds what it is worth: 1 / (1 / n0 + 1 / behind) visits."""
     rng = np.random.default_rng(0)
     pairs = drawn_pairs(rng, 4, True) + drawn_pairs(rng, 4, False)
     visits = np.array([0.5, 4.0, 32.0])
-    held = held_out(pairs)
-    spike, slab = likelihoods(held.first, held.N, held.q, visits, LEAKS, S)
+    held = held_out(pairs, behind)
+    spike, slab = likelihoods(held.first, held.N, held.q, held.behind, visits, LEAKS, S)
     for k, drawn in enumerate(pairs):
         assert slab[k] == pytest.approx(urn(np.full(S, 1 / S), drawn))
         for i, leak in enumerate(LEAKS):
             for v, n0 in enumerate(visits):
-                expected = urn(n0 * ((1 - leak) * PREDICTED + leak / S), drawn)
+                worth = 1 / (1 / n0 + 1 / behind)
+                expected = urn(worth * ((1 - leak) * PREDICTED + leak / S), drawn)
                 assert spike[i, v, k] == pytest.approx(expected)
     assert np.isinf(spike[0]).any()  # what was said to be impossible has happened
     assert np.isfinite(spike[1:]).all()
 
 
-def naive_mixture(spike, slab):
-    """Expectation and maximisation for each n0 in turn: its place, the doubt, the likelihood."""
-    best = (-1, 0.0, -math.inf)
-    for i, row in enumerate(spike):
-        doubt = 0.2
-        for _ in range(ROUNDS):
-            shares = 0.0
-            for a, b in zip(row, slab, strict=True):
-                if math.isinf(a):
-                    shares += 1.0
-                else:
-                    shares += (
-                        doubt * math.exp(b) / (doubt * math.exp(b) + (1 - doubt) * math.exp(a))
-                    )
-            doubt = (shares + 0.5) / (len(slab) + 1)
-        total = sum(
-            math.log(doubt * math.exp(b) + (1 - doubt) * (0.0 if math.isinf(a) else math.exp(a)))
-            for a, b in zip(row, slab, strict=True)
-        )
-        if total > best[2]:
-            best = (i, doubt, total)
-    return best
+def grid_of(held, leak, visits):
+    """ln P of each pair [n0s, doubts, K] by plain loops, and ln of no prediction [K]."""
+    spike, slab = likelihoods(held.first, held.N, held.q, held.behind, visits, LEAKS, S)
+    found = np.empty((visits.size, DOUBTS.size, slab.size))
+    for v, d, k in np.ndindex(found.shape):
+        holds = math.exp(spike[leak, v, k]) if np.isfinite(spike[leak, v, k]) else 0.0
+        found[v, d, k] = math.log(DOUBTS[d] * math.exp(slab[k]) + (1 - DOUBTS[d]) * holds)
+    return found, slab
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_the_mixture_is_that_of_plain_loops(seed):
+def means(logs, visits):
+    """The posterior means of 1/(n0 + 1) and of the doubt, and ln of the evidence."""
+    chance = np.exp(logs - logs.max())
+    total = float(np.log(chance.sum()) + logs.max())
+    chance /= chance.sum()
+    return (chance.sum(axis=1) @ (1 / (visits + 1)), chance.sum(axis=0) @ DOUBTS, total)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("behind", [np.inf, 5.0])
+def test_the_posterior_is_that_of_plain_loops(seed, behind):
+    """Of two strata: what all say, or with even odds beforehand what each says alone."""
     rng = np.random.default_rng(seed)
-    held = held_out(drawn_pairs(rng, 12, True) + drawn_pairs(rng, 4 * seed, False))
+    pairs = drawn_pairs(rng, 12, True) + drawn_pairs(rng, 4 + 4 * seed, False)
+    held, stratum = held_out(pairs, behind), np.repeat([0, 2], [12, 4 + 4 * seed])
+    found = worth_of(held, S, stratum, 3, 40.0)
     visits = np.append(VISITS[VISITS < 40.0], 40.0)
-    spike, slab = likelihoods(held.first, held.N, held.q, visits, LEAKS, S)
-    for of_leak in spike:
-        doubts, totals = worth._fitted(of_leak, slab)
-        i, doubt, total = naive_mixture(of_leak, slab)
-        assert i == totals.argmax()
-        assert (doubts[i], totals[i]) == pytest.approx((doubt, total))
+    before = prior_of_worth(visits)
+    evidence = []
+    for leak in range(LEAKS.size):
+        logs, _ = grid_of(held, leak, visits)
+        evidence.append(means(before + logs.sum(axis=2), visits)[2])
+    leak = int(np.argmax(evidence))
+    assert found.leak == LEAKS[leak]
+    logs, slab = grid_of(held, leak, visits)
+    all_apart, all_doubt, total = means(before + logs.sum(axis=2), visits)
+    gain = total - slab.sum()
+    for k in (0, 2):
+        of = stratum == k
+        apart, doubt, alone = means(before + logs[:, :, of].sum(axis=2), visits)
+        shared = total - means(before + logs[:, :, ~of].sum(axis=2), visits)[2]
+        share = 1 / (1 + math.exp(alone - shared))
+        expected = share * all_apart + (1 - share) * apart
+        assert 1 / (found.n0[k] + 1) == pytest.approx(expected, rel=1e-9)
+        assert found.doubt[k] == pytest.approx(share * all_doubt + (1 - share) * doubt, rel=1e-9)
+        gain += math.log(0.5 + 0.5 * math.exp(alone - shared))
+    assert 1 / (found.n0[1] + 1) == pytest.approx(all_apart)  # a stratum that nobody is in
+    assert found.doubt[1] == pytest.approx(all_doubt)
+    assert found.gain == pytest.approx(gain)
 
 
-def test_each_stratum_has_its_own_worth_and_one_without_pairs_that_of_all():
+def test_the_prior_says_half_that_pairs_of_a_rule_do_not_differ():
+    chance = np.exp(prior_of_worth(VISITS))
+    assert chance.sum() == pytest.approx(1.0)
+    assert chance[-1].sum() == pytest.approx(0.5)
+    assert np.allclose(chance[:-1].sum(axis=1), 0.05)
+    weights = chance[0] / chance[0].sum()
+    assert weights[DOUBTS <= 0.03].sum() == pytest.approx(0.155, abs=0.005)  # Beta(1/2, 1/2)
+
+
+def test_strata_that_differ_have_a_worth_of_their_own():
     rng = np.random.default_rng(5)
     pairs = drawn_pairs(rng, 60, True) + drawn_pairs(rng, 60, False)
-    held, stratum = held_out(pairs), np.repeat([0, 2], 60)
-    found = fitted_worth(held, S, stratum, 3, 100.0)
+    found = worth_of(held_out(pairs), S, np.repeat([0, 1], 60), 2, 100.0)
     assert found.n0[0] > 8  # they go as predicted
     assert found.doubt[0] < 0.05
-    assert found.doubt[2] > 0.5
-    visits = np.append(VISITS[VISITS < 100.0], 100.0)
-    spike, slab = likelihoods(held.first, held.N, held.q, visits, LEAKS, S)
-    fits = [naive_mixture(of_leak, slab) for of_leak in spike]
-    best = int(np.argmax([total for _, _, total in fits]))
-    assert found.leak == LEAKS[best]
-    assert (found.n0[1], found.doubt[1]) == pytest.approx((visits[fits[best][0]], fits[best][1]))
-    usual = fits[best][0]
-    for k in (0, 2):
-        here = stratum == k
-        each = [naive_mixture(row[None], slab[here])[1:] for row in spike[best][:, here]]
-        most = max(total for _, total in each)
-        good = [i for i, (_, total) in enumerate(each) if total >= most - 1.0]
-        i = min(good, key=lambda i: abs(i - usual))
-        assert (found.n0[k], found.doubt[k]) == pytest.approx((visits[i], each[i][0]))
-        assert found.likelihood[here].sum() == pytest.approx(each[i][1])
-    assert np.array_equal(found.blank, slab)
-    assert found.gain == pytest.approx(found.likelihood.sum() - slab.sum())
+    assert found.doubt[1] > 0.5
 
 
-def test_a_stratum_that_tells_nothing_new_has_the_worth_of_all():
-    """Pairs met once say nothing of n0, and thirty without an exception not that there is none."""
+def test_pairs_met_once_leave_it_open_what_a_rule_is_worth():
+    """They tell nothing of n0, and a few agreeing pairs do not tell that there is no exception."""
     rng = np.random.default_rng(6)
+    once = [rng.choice(S, size=1, p=PREDICTED) for _ in range(8)]
     often = [rng.choice(S, size=40, p=PREDICTED) for _ in range(100)]
-    once = [rng.choice(S, size=1, p=PREDICTED) for _ in range(LEAST)]
-    found = fitted_worth(held_out(often + once), S, np.repeat([0, 1], [100, LEAST]), 2, 100.0)
-    assert found.n0.tolist() == [100.0, 100.0]
-    assert found.doubt[0] == found.doubt[1] < 0.01
+    few, many = (worth_of(held_out(x), S, np.zeros(len(x), int), 1, 100.0) for x in (once, often))
+    assert 1 < few.n0[0] < 20
+    assert many.n0[0] > 60
+    assert few.doubt[0] > 0.05
+    assert many.doubt[0] < 0.01
+    both = worth_of(held_out(often + once), S, np.repeat([0, 1], [100, 8]), 2, 100.0)
+    assert both.doubt[1] < few.doubt[0] / 2  # what all others are worth, they are, too
+
+
+def test_a_rule_seen_a_few_times_is_not_doubted_for_what_it_does_not_know_yet():
+    """Six visits of eight went to the first state where one in two does: no difference of pairs."""
+    rng = np.random.default_rng(7)
+    true = np.array([0.25, 0.55, 0.2, 0.0, 0.0, 0.0])
+    pairs = [rng.choice(S, size=12, p=true) for _ in range(30)]
+    told, knowing = (
+        worth_of(held_out(pairs, b), S, np.zeros(30, int), 1, 100.0) for b in (np.inf, 8.0)
+    )
+    assert knowing.n0[0] > 2 * told.n0[0]
 
 
 @pytest.mark.parametrize("K", [0, 1, LEAST, 2 * LEAST - 1, 2 * LEAST, 3 * LEAST, 20 * LEAST])

@@ -57,7 +57,8 @@ def anything(split: CrossValidation) -> Answers:
     """What is said of pairs by one who knows nothing; whole rows, S numbers each, are left out."""
     S, K = split.data.S, split.pairs.size
     rows = sparse.csr_array((split.judges.size, S))
-    return Answers(np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64), rows)
+    said = np.full(split.N.size, 1 / S), np.full(K, 1 / S), np.zeros(K, np.int64)
+    return Answers(*said, np.full(K, np.inf), rows)
 
 
 def better(split: CrossValidation, one: Answers, other: Answers) -> bool:

@@ -46,7 +46,7 @@ class Inferred(NamedTuple):
     name: str
     rows: sparse.csr_array  # [S*A, S] its prediction for every pair
     worth: Worth
-    stratum: Ints  # [S, A] of every pair
+    behind: Floats  # [S, A] visits that its prediction rests on; inf: no limit is known
     n0: Floats  # [S, A] visits that it is worth where it holds
     doubt: Floats  # [S, A] chance that it does not
     split: CrossValidation
@@ -83,7 +83,8 @@ class Analogy(Inference):
             shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
             rewards = infer_rewards(split.data, found.rows, shifts)
         leak = np.full(found.n0.shape, found.worth.leak)
-        prior = prior_of(found.rows, found.n0, doubt=found.doubt, leak=leak, **rewards)
+        more = {"doubt": found.doubt, "leak": leak, "behind": found.behind, **rewards}
+        prior = prior_of(found.rows, found.n0, **more)
         return with_judges(prior, split.pairs[split.judges], cut(found.said.rows, TAIL))
 
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
@@ -128,9 +129,13 @@ class Analogy(Inference):
             return None
         if found.candidate is not None:
             tail = TAIL if data.n.size * data.S < LARGE else LARGE_TAIL
-            found = found._replace(rows=cut(self._rows(found, data), tail))
+            rows, pairs = cut(self._rows(found, data), tail), np.arange(data.n.size)
+            behind = split.fitted(found.candidate).visits_behind(pairs).reshape(data.n.shape)
+            found = found._replace(rows=rows, behind=behind)
         said = (np.diff(found.rows.indptr) > 0).reshape(found.n0.shape)
-        return found._replace(n0=np.where(said, found.n0, 0.0))
+        said &= (found.n0 > 0) & (found.behind > 0)
+        n0, behind = np.where(said, (found.n0, found.behind), 1.0)
+        return found._replace(n0=np.where(said, 1.0 / (1.0 / n0 + 1.0 / behind), 0.0))
 
     def _rows(self, found: Inferred, data: Data) -> sparse.csr_array:
         """What the winner says of every playable pair, given all data."""
@@ -182,7 +187,8 @@ class Analogy(Inference):
         if candidate is not None and candidate.leaves_one_out:
             doubt = np.maximum(doubt, hardly_tried(split))
         doubt = np.where(data.available, doubt, 0.0)
-        return Inferred(name, rows, worth, of_all, n0, doubt, split, said, candidate)
+        behind = np.full(data.n.shape, np.inf)
+        return Inferred(name, rows, worth, behind, n0, doubt, split, said, candidate)
 
 
 def hardly_tried(split: CrossValidation) -> Floats:

@@ -210,4 +210,16 @@ def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
     least = mean_rewards(seen, 0.0).min(initial=0.0)
     known = new_known(task.available, m, 1.0)
     review(known, belief.counts, belief.terminal)
-    return learned(P, mean_rewards(seen, least), belief.counts, known, task, seen.n > 0)
+    r = mean_rewards(seen, least)
+    return learned(P, r, belief.counts, known, task, seen.n > 0, rule_doubt(belief, seen))
+
+
+def rule_doubt(belief: Belief, seen: Evidence) -> Floats:
+    """How wrong the rule of each pair may be, in standard deviations of what follows, [S, A].
+
+    That is the part of the rule in the estimate, by the root of the visits behind it.
+    """
+    if not belief.prior.speaks:
+        return np.zeros(seen.n.shape)
+    share = np.where(seen.n > 0, 1.0 - belief.counts.n / np.where(seen.n > 0, seen.n, 1.0), 0.0)
+    return np.asarray(np.maximum(share, 0.0) / np.sqrt(belief.prior.behind + 1.0))

@@ -31,6 +31,7 @@ class Answers(NamedTuple):
     q: Floats  # [nnz] of each successor that was met
     square: Floats  # [K] sum of the squares of the whole row
     level: Ints  # [K] what kind of evidence it rests on
+    behind: Floats  # [K] visits behind it; inf: no limit is known
     rows: sparse.csr_array  # [judges, S] the whole predictions of those that judge
 
 
@@ -86,7 +87,8 @@ class CrossValidation:
         fitted = self.fitted(candidate)
         rows = fitted.apart(self.pairs)
         assert rows is not None
-        return self.read(rows, fitted.levels(self.pairs))
+        behind = fitted.visits_behind(self.pairs, apart=True)
+        return self.read(rows, fitted.levels(self.pairs), behind)
 
     def fitted(self, candidate: Candidate) -> Fitted:
         """The candidate, fitted to all data, once."""
@@ -102,19 +104,21 @@ class CrossValidation:
             total = Answers(*(one + other for one, other in zip(total, more, strict=True)))
         return total
 
-    def read(self, rows: sparse.csr_array, level: Ints, which: Ints | None = None) -> Answers:
+    def read(
+        self, rows: sparse.csr_array, level: Ints, behind: Floats, which: Ints | None = None
+    ) -> Answers:
         """What rows [pairs, S] say of held-out pairs (of `which`, places in `pairs`)."""
         which = np.arange(self.pairs.size) if which is None else which
         q, square = np.zeros(self.N.size), np.zeros(self.pairs.size)
-        levels = np.zeros(self.pairs.size, np.int64)
+        levels, visits = np.zeros(self.pairs.size, np.int64), np.zeros(self.pairs.size)
         place = np.full(self.pairs.size, -1)
         place[which] = np.arange(which.size)
         if which.size:
             mine = place[self.row] >= 0
             q[mine] = _entries(rows, place[self.row[mine]], self.next[mine])
             square[which] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
-            levels[which] = level
-        return Answers(q, square, levels, taken(rows, place[self.judges]))
+            levels[which], visits[which] = level, behind
+        return Answers(q, square, levels, visits, taken(rows, place[self.judges]))
 
     def errors(self, said: Answers) -> Floats:
         """||p_hat - q||^2 of each pair less ||p_hat||^2, which is the same for all who predict."""
@@ -123,13 +127,14 @@ class CrossValidation:
 
     def held(self, said: Answers) -> HeldOut:
         """The pairs with what was predicted of them."""
-        return HeldOut(self.pairs, self.first, self.N, said.q)
+        return HeldOut(self.pairs, self.first, self.N, said.q, said.behind)
 
     def _fold_answers(self, candidate: Candidate, k: int) -> Answers:
         which = np.flatnonzero(self.fold == k)
         fitted = candidate.fit(self.parts[k])
         pairs = self.pairs[which]
-        return self.read(fitted.rows(pairs), fitted.levels(pairs), which)
+        behind = fitted.visits_behind(pairs)
+        return self.read(fitted.rows(pairs), fitted.levels(pairs), behind, which)
 
     def _without(self, k: int) -> Data:
         out = np.zeros(self.data.n.size, bool)

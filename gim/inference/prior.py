@@ -28,6 +28,7 @@ class Prior(NamedTuple):
     first: Ints  # [S*A + 1] where the successors of each pair s*A + a begin
     n0: Floats  # [S, A] visits that the prediction is worth; 0: none is made; inf: it replaces data
     doubt: Floats  # [S, A] chance that it does not hold at this pair
+    behind: Floats  # [S, A] visits that it rests on, which n0 allows for; inf: no limit
     leak: Floats  # [S, A] share of the prediction that goes to any state at all, where it is judged
     r_next: (
         Floats  # [nnz] predicted r(s,a,s') of the successors, or [0]: r(s,a) is all that is said
@@ -58,17 +59,18 @@ class Prior(NamedTuple):
 
     def limits(self) -> Limits:
         """See `gim.memory`; what was inferred is checked as a whole, by the belief."""
-        return dict.fromkeys(self._fields, Limit(grows=True))
+        return {name: Limit(grows=True, optional=name == "behind") for name in self._fields}
 
 
 def no_prior(S: int, A: int) -> Prior:
     """Nothing is predicted."""
     first = np.zeros(S * A + 1 if S * A else 0, np.int64)
     n0, doubt, leak, r, r_n0, r_doubt, r_noise = (np.zeros((S, A)) for _ in range(7))
+    behind = np.full((S, A), np.inf)
     none, nothing = np.zeros(0, np.int64), np.zeros(0)
     rewards = nothing, r, r_n0, r_doubt, r_noise
     judged = none, nothing, none, np.zeros(1, np.int64)
-    return Prior(nothing, none, first, n0, doubt, leak, *rewards, *judged)
+    return Prior(nothing, none, first, n0, doubt, behind, leak, *rewards, *judged)
 
 
 def prior_of(q: Any, n0: Floats, **more: Any) -> Prior:
@@ -140,7 +142,7 @@ def check_form(prior: Prior, S: int, A: int) -> None:
             name not in ("r", "r_next") and np.min(value, initial=0.0) < 0
         ):
             raise ValueError(f"the prior's {name} has entries that are negative or not a number")
-        if name not in ("n0", "r_n0") and not np.isfinite(value).all():
+        if name not in ("n0", "behind", "r_n0") and not np.isfinite(value).all():
             raise ValueError(f"the prior's {name} has entries that are not finite")
     for name in ("doubt", "leak", "r_doubt"):
         if np.max(getattr(prior, name), initial=0.0) > 1:

@@ -45,7 +45,8 @@ def offers(
     of_pair = np.arange(theirs.shape[0])
     stays = np.asarray(theirs[of_pair, of_pair // A]).ravel() == 1.0
     silent = ~model.available.ravel() | ((model.visits.ravel() == 0) & stays)
-    said = split.read(theirs[split.pairs], np.zeros(split.pairs.size, np.int64))
+    K = split.pairs.size
+    said = split.read(theirs[split.pairs], np.zeros(K, np.int64), np.full(K, np.inf))
     said = _mixed(split, ~silent[split.pairs], said, own)
     theirs = picked(~silent, theirs, rows)
     yield MODEL, said, theirs, 0.0
@@ -74,6 +75,7 @@ def _mixed(
         np.where(take[split.row], one.q, other.q),
         np.where(take, one.square, other.square),
         other.level,
+        np.where(take, one.behind, other.behind),
         picked(take[split.judges], one.rows, other.rows),
     )
 

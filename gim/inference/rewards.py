@@ -18,6 +18,7 @@ from scipy import sparse
 
 from gim.inference.candidates.data import Data
 from gim.inference.candidates.structured import triples_of
+from gim.inference.ridge import RidgeRewards
 from gim.inference.structure.reward_search import Offer, Search, thinned
 from gim.inference.structure.reward_validation import Judged
 from gim.inference.structure.rewards import EXACT, Rewards, Seen, seen_of
@@ -121,11 +122,26 @@ def infer_rewards(data: Data, rows: sparse.csr_array | None, shifts: tuple[Any, 
     mass = np.bincount(pair, rows.data, n.size).reshape(n.shape)
     mass = np.where(mass > 0, mass, 1.0)
     doubt = np.bincount(pair, rows.data * said.doubt, n.size).reshape(n.shape) / mass
-    told = data.available & (np.diff(rows.indptr) > 0).reshape(n.shape) & (doubt < 0.5)
+    spoken = data.available & (np.diff(rows.indptr) > 0).reshape(n.shape)
+    told = spoken & (doubt < 0.5)
+    noise, r_next = np.full(n.shape, rule.noise), said.r
+    if (spoken & ~told).any():
+        ridge = RidgeRewards(triples_of(data))
+        if ridge.open < 0.5:
+            rest = np.flatnonzero(~told.ravel()[pair])
+            paid = ridge.predict(pair[rest], rows.indices[rest])
+            r_next = said.r.copy()
+            r_next[rest] = paid.r
+            r = np.bincount(pair, rows.data * r_next, n.size).reshape(n.shape)
+            wide = np.zeros(len(pair))
+            wide[rest] = paid.variance
+            wide = np.bincount(pair, rows.data * wide, n.size).reshape(n.shape) / mass
+            noise = np.where(told, noise, noise + wide)
+            doubt, told = np.where(told, doubt, max(0.05, ridge.open)), spoken
     fields = {
         "r": np.where(told, r / mass, 0.0),
         "r_n0": np.where(told, 1.0, 0.0),
         "r_doubt": np.where(told, doubt, 0.0),
-        "r_noise": np.where(told, rule.noise, 0.0),
+        "r_noise": np.where(told, noise, 0.0),
     }
-    return fields | ({"r_next": said.r} if rows is not data.rows else {})
+    return fields | ({"r_next": r_next} if rows is not data.rows else {})

@@ -30,7 +30,6 @@ class SharedRows(NamedTuple):
 
     kind: Ints  # [S*A] the row of each pair
     blocks: Floats  # [rows / 8, S, 8] the rows
-    sharp: Floats  # [S*A] sum of q^2
     r: Floats  # [S*A] expected reward of the predicted successors; 0 if nothing is said of it
     r2: Floats  # [S*A] that of its square
 
@@ -77,14 +76,12 @@ def fill(blocks: Any, q: Any, next: Any, first: Any, pairs: Any) -> None:
 
 @seldom(lambda q, r_next, first: 2 * q.size)
 def row_sums(q: Any, r_next: Any, first: Any) -> Any:
-    """The sums of q^2, of q r and of q r^2 of every row, [3, rows]."""
-    sums = np.zeros((3, first.size - 1))
-    for i in range(first.size - 1):
+    """The sums of q r and of q r^2 of every row, [2, rows]; 0 if nothing is said of r."""
+    sums = np.zeros((2, first.size - 1))
+    for i in range(first.size - 1 if r_next.size > 0 else 0):
         for j in range(first[i], first[i + 1]):
-            sums[0, i] += q[j] * q[j]
-            if r_next.size > 0:
-                sums[1, i] += q[j] * r_next[j]
-                sums[2, i] += q[j] * r_next[j] * r_next[j]
+            sums[0, i] += q[j] * r_next[j]
+            sums[1, i] += q[j] * r_next[j] * r_next[j]
     return sums
 
 

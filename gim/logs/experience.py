@@ -53,7 +53,8 @@ def convincing(prior: Prior, log: Log) -> float:
     often = (all_of_it[N.indices] - N.data) / np.maximum(others, 1)
 
     def gain(q: np.ndarray) -> float:
-        held = HeldOut(prior.judges, N.indptr.astype(np.int64), N.data.astype(np.float64), q)
+        parts = N.indptr.astype(np.int64), N.data.astype(np.float64), q, np.full(K, np.inf)
+        held = HeldOut(prior.judges, *parts)
         return worth_of(held, log.S, np.zeros(K, np.int64), 1, VISITS[-1]).gain
 
     return (gain(q) - max(gain(often), 0.0)) / K

@@ -33,6 +33,7 @@ Ints = NDArray[np.int64]
 candidates = Registry("candidate", "gim.inference.candidates")
 
 # Families, each within the next: what `gim.Analogy(candidates=...)` lets in.
+MOST = 20.0  # visits that a pair counts for among those behind a prediction
 FAMILIES = ("marginal", "means", "matrices", "all")
 
 
@@ -53,20 +54,46 @@ class Fitted:
         """What kind of evidence each prediction rests on, as whole numbers from 0."""
         return np.zeros(pairs.size, np.int64)
 
+    def visits_behind(self, pairs: Ints, apart: bool = False) -> Floats:
+        """Visits behind each prediction, its own left out if `apart`; inf: no limit is known.
+
+        A rule seen three times is worth three visits, however many pairs it speaks of.
+        """
+        return np.full(pairs.size, np.inf)
+
     def rules(self, names: RuleNames) -> list[Rule]:
         """What was found, for people to read; asked for if the candidate `speaks`."""
         return []
 
 
 class Rows(Fitted):
-    """A fitted candidate that predicts by a function of the pairs, in rising order."""
+    """A fitted candidate that predicts by a function of the pairs, in rising order.
 
-    def __init__(self, data: Data, predict: Callable[[Ints], Floats]) -> None:
-        self.data, self.predict = data, predict
+    Args:
+        data: what it was fitted to.
+        predict: the function.
+        alike: what pairs share that are predicted from the same visits: "action", "state" or "all".
+    """
+
+    def __init__(
+        self, data: Data, predict: Callable[[Ints], Floats], alike: str = "action"
+    ) -> None:
+        self.data, self.predict, self.alike = data, predict, alike
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """Predicted rows, projected on the simplex."""
         return sparse.csr_array(project_simplex(np.ascontiguousarray(self.predict(pairs))))
+
+    def visits_behind(self, pairs: Ints, apart: bool = False) -> Floats:
+        """Visits of the pairs that share what predicts it, and one for what that begins with.
+
+        A pair counts for MOST visits in the end.
+        """
+        counted = self.data.n / (1.0 + self.data.n / MOST)
+        if self.alike == "all":
+            return np.full(pairs.size, 1.0 + counted.sum())
+        axis, of = (1, pairs // self.data.A) if self.alike == "state" else (0, pairs % self.data.A)
+        return np.asarray(1.0 + counted.sum(axis=axis)[of], np.float64)
 
 
 @dataclass(frozen=True)

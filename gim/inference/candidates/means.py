@@ -35,7 +35,7 @@ class Marginal(Candidate):
 
     def fit(self, data: Data) -> Fitted:
         """See `Candidate`."""
-        return Rows(data, lambda pairs: np.tile(data.mu, (pairs.size, 1)))
+        return Rows(data, lambda pairs: np.tile(data.mu, (pairs.size, 1)), "all")
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,8 @@ class Means(Candidate):
             return Rows(data, additive(data))
         effect, state = _effect(data, self.by)[0], self.by == "state"
         A = data.A
-        return Rows(data, lambda pairs: data.mu + effect[pairs // A if state else pairs % A])
+        of = lambda pairs: data.mu + effect[pairs // A if state else pairs % A]  # noqa: E731
+        return Rows(data, of, self.by)
 
 
 def additive(data: Data) -> Callable[[Ints], Floats]:

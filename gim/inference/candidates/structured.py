@@ -22,6 +22,7 @@ from gim.inference.structure.numbering import by_numbers
 from gim.inference.structure.product import SUPPORTS, Product
 from gim.inference.structure.state_types import by_types
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 FEW = 4  # states below which there is no structure to see
 
@@ -49,6 +50,10 @@ class Explained(Fitted):
         if not isinstance(self.structure, Product):
             return level
         return SUPPORTS * level + SUPPORTS - 1 - self.structure.support(pairs, apart=True)
+
+    def visits_behind(self, pairs: Ints, apart: bool = False) -> Floats:
+        """See `Fitted`."""
+        return np.asarray(self.structure.visits_behind(pairs, apart), np.float64)
 
     def rules(self, names: RuleNames) -> list[Rule]:
         """See `Fitted`."""

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from gim.inference.structure.explanations import Explained
-from gim.inference.structure.triples import Ints
+from gim.inference.structure.triples import Floats, Ints
 
 
 class Folds:
@@ -35,9 +35,9 @@ class Folds:
         rows = [fit.rows(pairs[at]) for at, fit in parts]
         return sparse.csr_array(sparse.vstack(rows, format="csr")[order])
 
-    def gathered(self, whole: Any, what: str, pairs: Ints) -> Ints:
-        """The same for whole numbers, such as `levels`."""
-        found = np.zeros(len(pairs), np.int64)
+    def gathered(self, whole: Any, what: str, pairs: Ints) -> Floats:
+        """The same for a number of each pair, such as `levels`."""
+        found = np.zeros(len(pairs))
         for at, fit in self._parts(whole, pairs):
             found[at] = getattr(fit, what)(pairs[at])
         return found

@@ -14,7 +14,7 @@ from scipy import sparse
 from gim.inference.structure.block import Block, Form
 from gim.inference.structure.folds import Folds
 from gim.inference.structure.moves import FREE, PRIME, longer
-from gim.inference.structure.triples import Ints, Triples
+from gim.inference.structure.triples import Floats, Ints, Triples
 from gim.jit import seldom
 
 SUPPORTS = 4  # kinds of support that are told apart
@@ -78,7 +78,7 @@ class Product:
         """How far each pair had to back off: 0 where the finest contexts have counts."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.gathered(self, "levels", pairs)
+            return self.folds.gathered(self, "levels", pairs).astype(np.int64)
         found = np.zeros(len(pairs), np.int64)
         for block in self.blocks:
             found = np.maximum(found, len(block.levels) - 1 - block.find(pairs)[0])
@@ -88,12 +88,20 @@ class Product:
         """Pairs behind each prediction, in the weakest of its contexts: 0, 1, 2 or 3 doublings."""
         pairs = np.asarray(pairs, np.int64)
         if apart:
-            return self.folds.gathered(self, "support", pairs)
+            return self.folds.gathered(self, "support", pairs).astype(np.int64)
         found = np.full(len(pairs), 1 << SUPPORTS)
         for block in self.blocks:
             context = block.find(pairs)[1]
             found = np.minimum(found, np.where(context >= 0, block.behind[context], 0))
         return np.asarray(np.log2(np.clip(found, 1, 1 << (SUPPORTS - 1))), np.int64)
+
+    def visits_behind(self, pairs: Ints, apart: bool = False) -> Floats:
+        """Visits behind each prediction: those of the block with the fewest."""
+        pairs = np.asarray(pairs, np.int64)
+        if apart:
+            return self.folds.gathered(self, "visits_behind", pairs)
+        found = [block.visits_behind(pairs) for block in self.blocks]
+        return np.asarray(np.min(found, axis=0), np.float64)
 
 
 @seldom(lambda keys, table: 2 * (keys.size + table.size))
