@@ -22,6 +22,7 @@ from gim.planning import Plan, backward_induction, plan
 from gim.policy import Policy
 from gim.spaces import numbering_of, variables_of_space
 
+RULE = 0.3  # of the standard deviation that a rule may be wrong by, taken off or added
 Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
 
 
@@ -36,8 +37,23 @@ def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
 
 
 def planned(model: LearnedModel) -> NDArray[np.int64]:
-    """The policy [H, S] of `plan_of`."""
-    return plan_of(model).policy
+    """The policy [H, S] that is best in the model, its rules doubted.
+
+    Every value is less by a part of what the rule behind it may be wrong by: else a plan seeks out
+    where rules that were seen a few times are wrong to its advantage.
+    """
+    if not model.doubt.any():
+        return plan_of(model).policy
+    bare = _bare(model)
+    rows, pays = model.rows(), np.where(bare.available, bare.rewards, -np.inf)
+    policy, v = np.empty((model.horizon, model.S), np.int64), np.zeros(model.S)
+    for h in reversed(range(model.horizon)):
+        mean = rows @ v
+        wide = np.sqrt(np.maximum(rows @ (v * v) - mean * mean, 0.0)).reshape(pays.shape)
+        q = pays + mean.reshape(pays.shape) - RULE * model.doubt * wide
+        policy[h] = q.argmax(axis=1)
+        v = q.max(axis=1)
+    return policy
 
 
 def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -> Plan:
@@ -49,12 +65,17 @@ def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -
     state without one is taken to hold the agent, and to pay the least that is known of any pair,
     if that is negative: else a cost could be escaped by what nobody has tried.
     """
+    bare = _bare(model)
+    return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
+
+
+def _bare(model: LearnedModel) -> Model:
+    """What can be played of a model, see `plan_of`."""
     supported = model.supported & model.available
     lost = ~supported.any(axis=1, keepdims=True)
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
     playable = model.available & (supported | lost)
-    bare = Model(model.transitions, rewards, playable, model.horizon)
-    return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
+    return Model(model.transitions, rewards, playable, model.horizon)
 
 
 def named(array: NDArray[Any], world: Built) -> Policy:

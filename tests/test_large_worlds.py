@@ -168,7 +168,7 @@ def test_plans_inside_an_episode_look_some_steps_ahead_and_survive_a_file(monkey
     monkeypatch.setattr(episodic, "WORK", 600)  # a whole plan would wait for 9 steps
     monkeypatch.setattr(analogist, "AHEAD", 5)
     planned = []
-    for form in ("hopeful_dense", "hopeful_csr"):
+    for form in ("doubting_dense", "doubting_csr"):
         monkeypatch.setattr(analogist, form, noted(planned, getattr(analogist, form)))
     world = gim.make("gridworld", height=6, width=6, horizon=40)
     whole = gim.run("analogist", world, 6, seed=0)

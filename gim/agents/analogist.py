@@ -1,83 +1,24 @@
-"""The default learner: planning by analogy, with optimism that adapts.
+"""The default learner: it plans with what it infers, and doubts it as far as it may be wrong.
 
-It plans on counts plus what is inferred from other pairs (`gim.inference.analogy`), with one
-setting for all tasks, before every episode and at the first visit of a pair (in large worlds such
-a plan waits, by what it costs; where a whole one would wait long, it is made for the next 32 steps
-and goes by the plan before from there on; in large dense worlds all plans wait):
+Every estimate p(.|s,a) is made of a pair's own n visits and of a prediction that counts for w n0
+visits more, N = n + w n0 in all (`gim.inference.evidence`). It may be wrong in two ways. The *rule*
+behind the prediction was seen B times, and all pairs that follow it err together, so that its
+errors add up along an episode. The *pair* may differ from its rule, by so much as N visits leave
+open; such errors average out over the H steps of an episode. With y = r + V_{h+1}(s'), and
+g = w n0 / N the part of the rule in the estimate,
 
-    Q1_h(s,a) = r(s,a) + p.V1_{h+1} + x b_h(s,a),   but if (s,a) is inferred and was never met
-    Q1_h(s,a) = max(that, r(s,a) + test_h(s,a) + p.V0_{h+1} + x b_h(s,a)),
+    Q_h(s,a) = E y + .3 g sd(y) / sqrt(B + 1)
+               + sqrt((Var(y) / (N + 1) + d z (max y - E y)^2 / (n + 1)^2 + noise / n_r) / H).
 
-at most the most that can come, V1 and V0 being the maxima with and without a test.
+d is the chance that no rule holds at the pair, so that n visits may have missed the best that there
+is: the best next state and, at a pair never met, the largest reward. z is the surprise of an
+average visit and grows with the root of the episodes, so that no run is stuck for ever. The noise
+is that of single rewards. A pair of which nothing is known has the largest value that can come; so
+has one whose action was never tried.
 
-The bonus b is that of `gim.agents.ucbvi` by its rule, along an episode about one standard error of
-the return. Its multiplier x is drawn for each plan (as in RandUCB: Vaswani, Mehrabian, Durand and
-Kveton, 2020): a tenth as a rule, and 1.5 u^4 of a uniform number u with probability
-1 / (2 sqrt(episodes so far)). Little optimism is best on average, but now and then stuck for ever;
-plans that doubt what is known, ever rarer, cost no more than sqrt(episodes) of them and end that.
-One visit to the best pair that went badly takes a multiplier above 1 to be made good; the power
-spares most of these plans the cost of doubting all. To try again a pair that looks good to them may
-cost an episode: where there are few pairs, up to 64, doubt is cheap, and comes twice as often, with
-u^3; in larger worlds less so, by (64 / (S A))^2. A rule that holds of a hundred pairs and not
-of the one that matters speaks there with the weight of all of them: no bonus for visits, inferred
-ones included, would have it tried again. So where much is random one plan in a hundred (later as
-seldom as those that doubt) goes by visits alone, with all of the bonus, as if nothing were
-inferred.
-
-Few visits may have missed the next state that matters, and one slip must not close a way for good.
-So to the term for what n visits have missed comes one that is not as little, for the best state
-that they may have missed,
-
-    max(x, .3) (max V1_{h+1} - p.V1_{h+1}) sqrt(surprise) L / (3 n) / sqrt(2 L H):
-
-it is small where values are alike, however much can be earned, and 0 where nothing is random. (The
-surprise is that of an average visit, see `gim.agents.episodic`; where rewards are noisy every visit
-is one, and the .3 is left out.) There what few visits say of rewards is little, whatever is
-inferred of next states: the bonus for rewards is then taken in full, with a term for what their own
-n visits may have missed,
-
-    (H - h) min(w, sigma) L / (3 n) / 2 / sqrt(2 L H),   sigma the standard deviation of a reward.
-
-So it is for a pair whose next states are inferred while its rewards, which depend on them, are not:
-one visit shows what one of them pays (`gim.agents.unknowns.noise_by_pair`).
-
-An action that has done nothing so far is another matter. Where many steps fail and leave one where
-one was, two or four that did say next to nothing, and whoever believes them never learns where
-the action leads. How often visits leave a state after k that did not can be counted over all pairs
-(`gim.agents.unknowns.may_leave`): where much is random that chance, times what the best state is
-better, max V1_{h+1} - p.V1_{h+1}, is added for each pair that has only stayed, in every plan.
-
-A pair that was never met and of which nothing is known has the largest value that can come. So has
-one whose prediction q says too little: the squared error that it leaves open,
-
-    doubt + (1 - doubt) (1 - sum q^2) / (n0 + 1),   p ~ Dirichlet(n0 q) where it holds,
-
-is above one half (a wild guess leaves 1). Whoever believes such a guess stays where he has been.
-
-The test is what another pair never met might hide. Its prediction fails with a known chance, and it
-may then pay anything, or be the way out: the width of the rewards, and what the rest of the episode
-is predicted to cost, times that chance times a power of the steps so far. It can be collected once
-in a plan, so no pair is worth the largest reward at every step, and
-it grows, so every pair is tried in the end. Where rewards are given it can pay nothing else, but it
-may lead to the best state, max V0_{h+1}, or out, 0: what that is above p.V0_{h+1} stands then for
-both.
-
-Where nothing is random, several outcomes that are predicted of a pair are no chance but ignorance:
-one of them always comes, and one visit tells which. (A passenger is picked up in one cell of 25.)
-To the test comes then what is expected to be gained by knowing, the same power of the steps times
-
-    sum_s' p(s') max(0, r(s,a) + V0_{h+1}(s') - max_a V0_h(s)),
-
-less by ten times the surprise: one visit in ten that differs from those before, and it is nothing.
-
-The range of the rewards says that more is hidden, as long as the best pair met pays less than half
-of it. One of the pairs never met then pays the rest, for an episode of H steps, and there may be as
-many episodes to come as there have been: (low + high - 2 best) H episodes, times the share that the
-pair has in all that might be hidden, the less the more often its action was met. Without this,
-small rewards near the start end the search. It is asked in each part of the world that an episode
-never leaves, by the steps that were spent there and will be in this episode: that one passenger was
-brought home does not end the search for another's.
-Where every step costs, what is hidden is an end of the episode, as long as none was met.
+The range of rewards may say that more is hidden than was met (`gim.agents.unknowns.missing`): a
+pair never met is then worth at least E(r + V0_{h+1}) and its share of that, V0 being the values
+without it, so that it is collected once in a plan; the less, the fewer steps are left to go on.
 """
 
 from __future__ import annotations
@@ -92,39 +33,31 @@ from numpy.typing import NDArray
 
 from gim.agent import Agent, Mind, Task
 from gim.agents.backups import count_entries
-from gim.agents.episodic import Episodic, pause
-from gim.agents.hopeful import hopeful_apart, hopeful_csr, hopeful_dense, room_for
-from gim.agents.unknowns import (
-    may_leave,
-    missing,
-    noise_by_pair,
-    parts,
-    reward_noise,
-    sharpness,
-    unknowns,
+from gim.agents.doubting import (
+    Doubts,
+    doubting_apart,
+    doubting_csr,
+    doubting_dense,
+    room_for,
 )
+from gim.agents.episodic import Episodic, pause
+from gim.agents.unknowns import missing, parts, reward_noise
+from gim.deploy import RULE
 from gim.inference.base import inferences
-from gim.inference.belief import Belief, due
+from gim.inference.belief import Belief, due, rule_doubt
 from gim.inference.evidence import Evidence
-from gim.inference.prior import Prior, no_prior
+from gim.inference.prior import Prior
 from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
 from gim.jit import hot
 from gim.memory import Limit, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
-from gim.params import Within
 from gim.planning.sweeps import rows_of
 
-LITTLE = 0.1  # of the bonus, as a rule
-MUCH = 1.5  # the most of it
-FEW = 64  # pairs up to which doubt is cheap
-SELDOM = 0.01  # share of plans, at most, that go by visits alone
-HOPE = 0.3  # of the bonus for the best state that few visits have missed, as a rule
-RANDOM = 0.1  # surprise of an average visit from which outcomes are taken for chance
+GROWTH = 0.3  # of what is open, by the root of the episodes so far
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
 WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
 WHOLE = 8  # steps that a whole plan inside an episode may wait for
 AHEAD = 32  # steps that such a plan makes anew where a whole one would wait longer
-GROWTH, LONG = 0.6, 40  # tests grow with this power of the steps so far, counted by so many
 
 
 class Memory(NamedTuple):
@@ -163,24 +96,6 @@ def act(memory: Any, s: int, h: int, rng: Any) -> Any:
     return best
 
 
-def multiplier(episode: int, cheap: float, rng: np.random.Generator) -> tuple[float, bool]:
-    """What the bonus is multiplied by in a plan, and whether the plan goes by visits alone.
-
-    Little as a rule, now and then up to MUCH, more often where doubt is `cheap` (0 to 1). One in a
-    hundred goes by visits alone, where much is random: else one visit tells.
-    """
-    u, x = rng.random(2)
-    seldom = 0.5 / math.sqrt(episode + 1.0)
-    often = min(0.5, (1.0 + cheap) * seldom)
-    much = MUCH * float(x ** (4.0 - cheap))
-    return (much if u < often else LITTLE), bool(u >= 1.0 - min(SELDOM, seldom))
-
-
-def grown(belief: Belief) -> float:
-    """What tests are multiplied by: a power of the steps so far."""
-    return float((1.0 + belief.visits[0] / LONG) ** GROWTH)
-
-
 def _kept(mind: Mind, name: str, prior: Prior, make: Callable[[], Any]) -> Any:
     """What is made once for each prior, and kept until the next."""
     of, found = mind.kept.get(name, (None, None))
@@ -192,9 +107,8 @@ def _kept(mind: Mind, name: str, prior: Prior, make: Callable[[], Any]) -> Any:
 
 @dataclass(frozen=True)
 class Analogist(Episodic, Agent, name="analogist"):
-    """Plans by analogy with optimism that adapts: the learner to start with."""
+    """Plans by analogy and doubts it as far as it may be wrong: the learner to start with."""
 
-    delta: Annotated[float, Within(1e-12, 1), "probability that the bounds may fail"] = 0.1
     r_min: LeastReward = None
     r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = "analogy"
@@ -209,39 +123,15 @@ class Analogist(Episodic, Agent, name="analogist"):
         return Memory(*Episodic.start(self, task, rng), v0=v0, whole=never)
 
     def plan(self, memory: Any, seen: Evidence, rewards: tuple[float, float], mind: Mind) -> None:
-        """Backward induction with the bonus, drawn anew, and one test, for the steps to come."""
+        """Backward induction with the bonuses, for the steps to come."""
         task, belief = mind.task, memory.belief
-        surprise = float(memory.surprise[0] / memory.surprise_weight[0])
-        cheap = min(1.0, (FEW / (task.S * task.A)) ** 2)
-        x, alone = multiplier(mind.episode, cheap, mind.rng)
-        if alone and surprise > RANDOM and belief.prior.speaks:
-            x, belief = 1.0, belief._replace(prior=no_prior(task.S, task.A))
-            seen = belief.evidence()
-        induct, N, sharp, ahead = self._read(memory, seen.N, task)
-        L = math.log(5 * task.S * task.A * max(1, int(belief.visits[0])) / self.delta)
-        full = 1.0 / math.sqrt(2.0 * L * task.H)
-        met = seen.N.met if isinstance(seen.N, Apart) else None
-        pooled = 0.0 if belief.rewards.given else reward_noise(belief.counts, met)
-        scale = full * x
-        hope = full * max(x, 0.0 if pooled > 0 else HOPE) * math.sqrt(surprise)
-        find = grown(belief) * max(0.0, 1.0 - surprise / RANDOM)
-        if sharp is None and belief.prior.speaks:
-            sharp = _kept(mind, "sharp", belief.prior, lambda: sharpness(belief.prior))
-        unknown = unknowns(belief, sharp)
-        if unknown.any():
-            seen = seen._replace(n=np.where(unknown, 0.0, seen.n))
-        leaves = np.zeros(seen.n.size)
-        if surprise > RANDOM:
-            leaves = may_leave(belief.counts, seen.n, surprise)
+        induct, N, ahead = self._read(memory, seen.N, task)
+        hidden = self._hidden(belief, rewards, mind)
         induct(
-            (N, *seen[1:]),
-            (task.available, belief.terminal, *rewards),
+            N,
+            doubts_of(memory, seen, task, rewards[1], mind.episode)._replace(hidden=hidden),
             most_to_come(task.H, rewards[1]),
-            *self._tests(memory._replace(belief=belief), rewards, mind),
-            leaves,
-            noise_by_pair(belief, seen.n, pooled),
-            L,
-            (scale, scale * surprise, hope, full, find, float(belief.rewards.given)),
+            bool(hidden.any()),
             (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
             mind.step,
             self._last(memory, ahead, mind),
@@ -261,26 +151,26 @@ class Analogist(Episodic, Agent, name="analogist"):
             return super().evidence(belief, mind)
         return belief.evidence(_kept(mind, "rows", belief.prior, lambda: shared_rows(belief.prior)))
 
-    def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, Any, int]:
-        """How to plan with visits by next state; the sharpness of predictions, if known.
+    def _read(self, memory: Memory, N: Any, task: Task) -> tuple[Any, Any, int]:
+        """How to plan with visits by next state, and how far ahead inside an episode.
 
-        Last the steps that a plan inside an episode looks ahead. Sets its pause by what it costs.
+        Sets its pause by what it costs.
         """
         S, A, H = task.S, task.A, task.H
         if isinstance(N, Apart):
-            kind, blocks, sharp = N.rows[:3]
+            kind, blocks = N.rows[:2]
             work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
             memory.pause[0] = H + work // WORK  # never inside an episode
             room = np.empty((3, EIGHT * len(blocks)))
-            return hopeful_apart, (N.met, N.n0, kind, blocks, *room), sharp, H
+            return doubting_apart, (N.met, N.n0, kind, blocks, *room), H
         rows = rows_of(N, S, A)
         entries, ahead = count_entries(rows), H
         if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:
             ahead = min(H, AHEAD)
         memory.pause[0] = min(H, max(pause(S, A, ahead), entries * ahead // ENTRIES))
         if isinstance(rows, tuple):
-            return hopeful_csr, rows, None, ahead
-        return hopeful_dense, np.ascontiguousarray(rows.T), None, ahead
+            return doubting_csr, rows, ahead
+        return doubting_dense, np.ascontiguousarray(rows.T), ahead
 
     def _last(self, memory: Any, ahead: int, mind: Mind) -> int:
         """The step from which on this plan goes by the one before: H if it is whole.
@@ -292,26 +182,52 @@ class Analogist(Episodic, Agent, name="analogist"):
         memory.whole[0] = due_at
         return mind.task.H if whole else min(mind.task.H, mind.step + ahead)
 
-    def _tests(
-        self, memory: Memory, rewards: tuple[float, float], mind: Mind
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """What each pair might pay, and how likely it leads astray, times its growth; [S*A] each.
-
-        0 for those that were met or are not inferred.
-        """
-        prior, counts = memory.belief.prior, memory.belief.counts
-        nothing = np.zeros(counts.n.size), np.zeros(counts.n.size)
-        if not prior.speaks:
-            return nothing
-        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (counts.n == 0)
+    def _hidden(
+        self, belief: Belief, rewards: tuple[float, float], mind: Mind
+    ) -> NDArray[np.float64]:
+        """What each pair never met might pay more than all that were, in the whole run, [S*A]."""
+        prior, n = belief.prior, belief.counts.n
+        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (n == 0) if prior.speaks else n < 0
         if not inferred.any():
-            return nothing
-        hidden = 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
-        hidden = (hidden * inferred).ravel()
+            return np.zeros(n.size)
+        hidden = (unruly(prior) * inferred).ravel()
+        part = _kept(mind, "parts", prior, lambda: parts(belief))
         steps = mind.task.H * (mind.episode + 1)
-        part = _kept(mind, "parts", prior, lambda: parts(memory.belief))
-        sought = missing(memory.belief, rewards, part, hidden, mind.task.H)
-        times = grown(memory.belief)
-        width = 0.0 if memory.belief.rewards.given else rewards[1] - rewards[0]
-        test = width * times * hidden + steps * sought
-        return test, times * (inferred * prior.doubt).ravel()
+        return steps * missing(belief, rewards, part, hidden, mind.task.H)
+
+
+def unruly(prior: Prior) -> NDArray[np.float64]:
+    """The chance [S, A] that what is predicted of a pair, its reward included, does not hold."""
+    return 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
+
+
+def doubts_of(memory: Any, seen: Evidence, task: Task, largest: float, episode: int) -> Doubts:
+    """How far each estimate may be wrong, and in which way."""
+    belief, n, n_r, H = memory.belief, seen.n.ravel(), seen.n_r.ravel(), task.H
+    counts, prior, own = belief.counts, belief.prior, belief.counts.n.ravel()
+    met = seen.N.met if isinstance(seen.N, Apart) else None
+    pooled = 0.0 if belief.rewards.given else reward_noise(counts, met)
+    known, paid = n > 0, np.maximum(n_r, 1e-300)
+    r = np.where(n_r > 0, seen.R.ravel() / paid, largest)
+    spread = np.maximum(seen.R2.ravel() / paid - r * r, 0.0) * (n_r > 0)
+    new = float(memory.surprise[0] / memory.surprise_weight[0])
+    lawless = np.ones(n.size)
+    if prior.speaks:
+        untried = (own == 0) & np.tile(~(counts.n > 0).any(axis=0), task.S)
+        known = known & ~untried
+        held = np.where(prior.n0 > 0, (seen.n - counts.n) / np.where(prior.n0 > 0, prior.n0, 1), 0)
+        lawless = np.maximum(unruly(prior), 1.0 - held).ravel()
+    unseen = lawless * np.where(own > 0, new, 1.0) * GROWTH * math.sqrt(1.0 + episode)
+    goes_on = np.repeat(~belief.terminal, task.A)
+    r = np.where(known, r, np.where(goes_on, np.inf, 0.0))
+    return Doubts(
+        r=np.where(task.available.ravel(), r, -np.inf),
+        one=np.where(known, 1.0 / np.maximum(n, 1e-300), 0.0),
+        spread=np.where(known, spread, 0.0),
+        noise=np.where(known & (n_r > 0), pooled / (paid * H), 0.0),
+        rule=np.where(known, RULE * rule_doubt(belief, seen).ravel(), 0.0),
+        own=np.where(known, 1.0 / (H * (n + 1.0)), 0.0),
+        open=np.where(known, unseen / (H * (own + 1.0) ** 2), 0.0),
+        more=np.where(known & (own == 0) & ~belief.rewards.given, largest - r, 0.0),
+        hidden=np.zeros(n.size),
+    )

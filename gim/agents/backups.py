@@ -137,54 +137,6 @@ def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, lat
 
 
 @hot
-def raise_bars(q0: Any, test: Any, astray: Any, later: Any, one: Any, bar: Any) -> None:
-    """What the next state must be worth, for a pair that may be tested to be the best of its state.
-
-    The bars of the others are inf.
-    """
-    S, A = q0.shape
-    for s in range(S):
-        best = -np.inf
-        for a in range(A):
-            best = max(best, q0[s, a])
-        for a in range(A):
-            i = s * A + a
-            tested = test[i] + astray[i] > 0.0
-            bar[i] = best - (q0[s, a] - later[i] * one[i]) if tested else np.inf
-
-
-@hot
-def gains_dense(columns: Any, v: Any, bar: Any, gain: Any) -> Any:
-    """Sums over next states of N times what v is above the bar of a pair, [S*A]; 0 if that is inf.
-
-    Few pairs have a bar, so each is summed by itself.
-    """
-    for i in range(bar.size):
-        gain[i] = 0.0
-        if bar[i] < np.inf:
-            for t in range(v.size):
-                gain[i] += columns[t, i] * max(0.0, v[t] - bar[i])
-
-
-@hot
-def gains_csr(N: Any, v: Any, bar: Any, gain: Any) -> Any:
-    """The same for CSR rows."""
-    data, indices, indptr = N
-    for i in range(bar.size):
-        gain[i] = 0.0
-        if bar[i] < np.inf:
-            for j in range(indptr[i], indptr[i + 1]):
-                gain[i] += data[j] * max(0.0, v[indices[j]] - bar[i])
-
-
-@hot
-def gains_apart(N: Any, v: Any, bar: Any, gain: Any) -> Any:
-    """None: where so many states may follow, what is predicted is chance."""
-    for i in range(bar.size):
-        gain[i] = 0.0
-
-
-@hot
 def most_of(v: Any) -> float:
     """The largest of the values [S]."""
     most = v[0]

@@ -148,6 +148,7 @@ def learned(
     known: Known,
     task: Any,
     supported: Bools | None = None,
+    doubt: Floats | None = None,
 ) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
@@ -172,6 +173,7 @@ def learned(
         visits=counts.n,
         known=known.mask,
         supported=supported,
+        doubt=doubt,
     )
 
 

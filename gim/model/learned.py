@@ -27,17 +27,26 @@ class LearnedModel(TabularMDP):
         supported: [S, A] whether visits or an inference stand behind the pair; the row of any
             other is made up: it stays where it is. By default that of every pair never met which
             stays with certainty. Terminal states are supported.
+        doubt: [S, A] by how much of the standard deviation of what follows a pair the rule behind
+            its row may be wrong; 0 where no rule speaks.
     """
 
     def __init__(
-        self, *args: Any, visits: Any, known: Any, supported: Any = None, **kwargs: Any
+        self,
+        *args: Any,
+        visits: Any,
+        known: Any,
+        supported: Any = None,
+        doubt: Any = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.visits = _visits(visits)
         self.known = np.array(known, bool)
         given = (self.visits > 0) | ~self._stays() if supported is None else supported
         self.supported = np.array(given, bool) | self.terminal[:, None]
-        for name in ("visits", "known", "supported"):
+        self.doubt = np.zeros((self.S, self.A)) if doubt is None else np.array(doubt, np.float64)
+        for name in ("visits", "known", "supported", "doubt"):
             if getattr(self, name).shape != (self.S, self.A):
                 shape = getattr(self, name).shape
                 raise ValueError(f"{name} has shape {shape}, not {(self.S, self.A)}")
@@ -90,7 +99,8 @@ class LearnedModel(TabularMDP):
         return super()._arguments() | self._behind()
 
     def _behind(self) -> dict[str, NDArray[Any]]:
-        return {"visits": self.visits, "known": self.known, "supported": self.supported}
+        names = ("visits", "known", "supported", "doubt")
+        return {name: getattr(self, name) for name in names}
 
 
 def _visits(given: Any) -> NDArray[np.int64]:
