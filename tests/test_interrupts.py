@@ -350,3 +350,21 @@ def test_the_way_to_go_on_keeps_its_checkpoints(tmp_path, monkeypatch, capsys):
     assert main([*words, "--episodes", "1e6", "--agent", "random"]) == 75
     assert capsys.readouterr().err.endswith("gim train --resume a.npz --save-every 0.5\n")
     assert Path("a.npz").exists()
+
+
+def test_what_is_interrupted_before_its_first_step_can_go_on(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def press(self, plain=gim.Run._packed):
+        if self.steps == 0:
+            signal.raise_signal(signal.SIGINT)
+        return plain(self)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(gim.Run, "_packed", press)
+        patch.setattr(interrupts, "GRACE", PATIENCE)  # it is pressed again while it is saved
+        words = ["train", "riverswim", "--agent", "psrl", "--episodes", "50", "--save", "a.npz"]
+        assert main(words) == 75
+    assert capsys.readouterr().err.endswith("gim train --resume a.npz\n")
+    whole = gim.run("psrl", "riverswim", 50)
+    assert np.array_equal(gim.load("a.npz").go().returns, whole.returns)

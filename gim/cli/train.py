@@ -129,7 +129,9 @@ def _check_targets(run: Path | None, policy: Path | None) -> None:
 def _one(run: Run, path: Path | None, policy_path: Path | None, every: float | None) -> int:
     if path is None:
         return _played(run, None, policy_path, _how_to_go_on(None))
-    kept, how = Checkpoints(run, path, every), _how_to_go_on(path, every)
+    with interrupts() as early:
+        kept = Checkpoints(run, path, every)
+    how = _how_to_go_on(path, every)
 
     def ended() -> tuple[str, int]:
         try:
@@ -139,12 +141,16 @@ def _one(run: Run, path: Path | None, policy_path: Path | None, every: float | N
         return f"ended; {how}", RESUMABLE
 
     with can_go_on(how), ending(ended):
-        return _played(run, kept, policy_path, how)
+        return _played(run, kept, policy_path, how, stopped=bool(early))
 
 
-def _played(run: Run, kept: Checkpoints | None, policy_path: Path | None, how: str) -> int:
+def _played(
+    run: Run, kept: Checkpoints | None, policy_path: Path | None, how: str, stopped: bool = False
+) -> int:
     paused = False
     try:
+        if stopped:
+            raise KeyboardInterrupt
         with Progress(run.episodes, "training") as bar:
             _go(run, bar, kept=kept)
     except BaseException as problem:
