@@ -196,7 +196,6 @@ def outcome(name: str) -> dict[str, Any]:
         "prior": {key: numbers(value) for key, value in prior._asdict().items()},
     }
     if found is not None:
-        told["strata"] = numbers(found.stratum)
         told["structure"] = structure(found)
     belief = belief_of(seen.counts, seen.ended, prior)
     told["evidence"] = {k: numbers(each) for k, each in belief.evidence()._asdict().items()}
