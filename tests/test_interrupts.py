@@ -135,7 +135,10 @@ def line_of(process) -> str:
 
 def ended(process) -> str:
     """What it says besides, once it has ended."""
-    return process.communicate(timeout=PATIENCE / 10)[1]
+    try:
+        return process.communicate(timeout=PATIENCE / 10)[1]
+    finally:
+        process.kill()  # one that hangs fails the test, and is not left behind
 
 
 @pytest.mark.processes
