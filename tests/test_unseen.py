@@ -9,6 +9,7 @@ from scipy import sparse
 
 import gim
 from benchmarks import truth
+from gim.cli import main
 from gim.inference.unseen import Beginnings, new_states, weight, widened
 from gim.logs.learned import UNTOLD, Value
 
@@ -164,3 +165,17 @@ def test_what_is_said_of_a_stepped_world_is_true(line, episodes):
         held = [low - 1e-9 <= true <= high + 1e-9 for _, low, high, true in told]
         assert len(told) >= 6
         assert sum(held) >= len(held) - 2
+
+
+def test_the_command_line_says_where_episodes_begin_and_how_large_rewards_are(tmp_path, capsys):
+    path, out = tmp_path / "log.csv", tmp_path / "out"
+    path.write_text("x,y,a,r,x2,y2\n" + "1,low,go,1,2,low\n2,low,go,0,1,low\n" * 30)
+    words = ["learn", str(path), "--state", "x,y", "--next", "x2,y2", "--horizon", "3"]
+    words += ["--out", str(out)]
+    assert main([*words, "--reward-range", "0", "1", "--start", "2,low"]) == 0
+    told = capsys.readouterr().out
+    assert "value        1 (0" in told
+    assert main(words) == 0
+    assert "no bound, since it would rest on how large rewards may be" in capsys.readouterr().out
+    assert main([*words, "--start", "7,low"]) == 2
+    assert "no state of the log" in capsys.readouterr().err

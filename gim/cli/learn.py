@@ -55,6 +55,10 @@ def options(parser: argparse.ArgumentParser) -> None:
     ):
         add(f"--{name}", metavar="COLUMN", help=text)
     add("--bins", action="append", default=[], metavar="COLUMN=N", help="bin a column of numbers")
+    text, ends = "the least and the largest reward of a step", ("LOW", "HIGH")
+    add("--reward-range", nargs=2, type=float, metavar=ends, help=text)
+    text = "where episodes begin, if the log does not tell; may be given several times"
+    add("--start", action="append", metavar="STATE", help=text)
     add("--skip", action="store_true", help="leave out rows that cannot be used, and count them")
     add("--infer", default="analogy", metavar="METHOD", help="analogy, or none")
     add("--safe", metavar="METHOD", help="spibb, ramdp:kappa=1, ... (see docs/logs.md)")
@@ -140,6 +144,8 @@ def _read(args: argparse.Namespace) -> Log:
             propensity=args.propensity,
             bins=dict(map(_bins, args.bins)),
             strict=not args.skip,
+            start=None if args.start is None else [_label(each, args) for each in args.start],
+            reward_range=args.reward_range,
         )
     except ValueError as problem:  # in the words of the command line
         raise ValueError(str(problem).replace("strict=False", "--skip")) from None
@@ -151,6 +157,19 @@ def _cut(args: argparse.Namespace) -> str:
         return ""
     where = "is not where the row before led" if args.next else "follows an end"
     return f"episodes     begin where a row {where}; --episode COLUMN tells them apart\n"
+
+
+def _label(text: str, args: argparse.Namespace) -> Any:
+    """A state as the log has it: a tuple if it is made of several columns; numbers as numbers."""
+
+    def value(part: str) -> Any:
+        try:
+            return float(part)  # 3.0 is found as 3
+        except ValueError:
+            return part
+
+    parts = [value(part) for part in text.split(",")] if "," in args.state else [value(text)]
+    return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def _columns(text: str) -> Any:

@@ -39,7 +39,7 @@ DRAWS = 200
 MOST_WANTED = 20
 WITNESSES = 20.0  # episodes, weights considered, from which on those of a log contradict
 ROUNDING = 1e-9  # of a value
-UNTOLD = "no bound, since it would rest on how large rewards may be: give reward_range="
+UNTOLD = "no bound, since it would rest on how large rewards may be (reward_range=)"
 CONTRADICTED = "no bound, since the log contradicts"
 
 
