@@ -109,8 +109,19 @@ sys.exit(main(["learn", "x.csv", "--out", "here"]))
 )
 
 
+left = []
+
+
+@pytest.fixture(autouse=True)
+def ends():
+    """No process outlives its test, whatever became of it."""
+    yield
+    while left:
+        left.pop().kill()
+
+
 def started(script, folder, *words):
-    """A process in the middle of what it does, and its lines of stderr as they come."""
+    """A process in the middle of what it does."""
     process = subprocess.Popen(
         [sys.executable, "-c", script, *words],
         cwd=folder,
@@ -119,26 +130,27 @@ def started(script, folder, *words):
         stderr=subprocess.PIPE,
         text=True,
     )
+    left.append(process)
     assert process.stdout.readline() == "begun\n", process.stderr.read()
     return process
 
 
 def line_of(process) -> str:
-    """Its next line; a process that says nothing is ended, which fails the test."""
+    """Its next line, but for those of progress; one that says nothing is ended, and fails."""
     patience = threading.Timer(PATIENCE / 10, process.kill)
     patience.start()
     try:
-        return process.stderr.readline()
+        while (line := process.stderr.readline()).startswith("training"):
+            pass
+        return line
     finally:
         patience.cancel()
 
 
 def ended(process) -> str:
     """What it says besides, once it has ended."""
-    try:
-        return process.communicate(timeout=PATIENCE / 10)[1]
-    finally:
-        process.kill()  # one that hangs fails the test, and is not left behind
+    told = process.communicate(timeout=PATIENCE / 10)[1]
+    return "".join(line for line in told.splitlines(True) if not line.startswith("training"))
 
 
 @pytest.mark.processes
