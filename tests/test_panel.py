@@ -12,7 +12,7 @@ import gim
 from benchmarks import cases
 from benchmarks.panel import __main__ as command
 from benchmarks.panel import figures, pages, session, store, tree, worlds
-from benchmarks.panel.play import Bounds, Played, bounds_of, play, play_until
+from benchmarks.panel.play import FAILED, Bounds, Played, bounds_of, play, play_until
 from gim.agent import agents
 from gim.run import prepare
 
@@ -49,6 +49,29 @@ def test_a_certificate_holds_for_its_policy_and_for_the_optimum():
     above = figures.certified(made_up(bounds=(Bounds(4.0, 3.0, 7.0, 4.5, 5.0),) * 3))
     assert above.held.tolist() == [1, 1, 1]
     assert above.own_held.tolist() == [0, 0, 0]
+
+
+def test_a_certificate_that_was_an_error_has_not_held():
+    run = made_up(bounds=(Bounds(4.0, 3.0, 7.0, 3.0, 5.0), FAILED, FAILED))
+    found = figures.certified(run)
+    assert found.held.tolist() == found.own_held.tolist() == [1, 0, 0]
+    told = pages.page(of(run), {})
+    assert "errors instead of certificates: a 0 after 30, a 0 after 100" in told
+    assert "errors" not in pages.page(of(made_up()), {})
+
+
+def test_an_error_ends_no_run(monkeypatch, capsys):
+    def certify(run, share):
+        if run.returns.size == 10:
+            raise ValueError("no luck")
+        return gim_certify(run, share)
+
+    gim_certify = gim.certify
+    monkeypatch.setattr(gim, "certify", certify)
+    found = play("unrelated", "psrl", seed=3, episodes=30)
+    assert [bounds.failed for bounds in found.bounds] == [True, False]
+    said = capsys.readouterr().err
+    assert said == "unrelated 3, certified after 10 episodes: ValueError('no luck')\n"
 
 
 def test_a_bound_may_be_off_by_rounding_alone():

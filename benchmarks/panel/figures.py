@@ -54,12 +54,16 @@ def deployed(run: Played) -> Floats:
 
 
 def certified(run: Played) -> Certified:
-    """Whether the bounds of a run held, and how wide they are; nan where there are none."""
+    """Whether the bounds of a run held, and how wide they are; nan where there are none.
+
+    A certificate that was an error has not held.
+    """
     if not run.bounds:
         return Certified(*np.full((4, len(CERTIFIED)), np.nan))
     value, lower, upper, least, most = np.array([shares(run, b) for b in run.bounds]).T
     held = (lower <= value + ROUNDING) & (upper >= 1 - ROUNDING)
-    own = np.where(np.isnan(least), np.nan, 1.0)  # a certificate need not speak of it
+    silent = np.isnan(least) & ~np.isnan(value)  # a certificate need not speak of it
+    own = np.where(silent, np.nan, 1.0)
     own_held = own * ((least <= value + ROUNDING) & (most >= value - ROUNDING))
     return Certified(held.astype(float), upper - lower, own_held, most - least)
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from benchmarks.common import table
 from benchmarks.panel.figures import (
+    Floats,
     Runs,
     certified,
     deployed,
@@ -105,7 +106,18 @@ def certificates(worlds: list[str], now: Runs, before: Runs) -> str:
             *(f"width {k}" for k in CERTIFIED),
         ]
         parts.append(table(heads, rows))
-    return "\n\n".join(parts)
+    return "\n\n".join([*parts, *errors(now)])
+
+
+def errors(now: Runs) -> list[str]:
+    """A line on certificates that were errors, if there are any; none has held."""
+    found = [
+        f"{run.world} {run.seed} after {look}"
+        for run in now.values()
+        for look, bounds in zip(CERTIFIED, run.bounds, strict=False)
+        if bounds.failed
+    ]
+    return [f"errors instead of certificates: {', '.join(found)}"] if found else []
 
 
 def cells(groups: list[list[Played]], held: str, width: str) -> list[str]:
@@ -116,7 +128,13 @@ def cells(groups: list[list[Played]], held: str, width: str) -> list[str]:
     at_each = [over_worlds([x[:, k] for x in by_world])[0] for k in range(len(CERTIFIED))]
     told = [share_of(*over_worlds([x.ravel() for x in by_world]))]
     told += [share_of(x) for x in at_each]
-    return told + [share_of(x) for x in np.median(widths, axis=0)]
+    return told + [share_of(median(x)) for x in widths.T]
+
+
+def median(x: Floats) -> float:
+    """That of what is there; nan of nothing."""
+    there = x[~np.isnan(x)]
+    return float(np.median(there)) if there.size else np.nan
 
 
 def share_of(share: float, error: float = np.nan) -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
-from math import nan
+from math import isnan, nan
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -26,6 +27,14 @@ class Bounds(NamedTuple):
     upper: float  # of the best policy there is
     least: float  # the policy alone: from here
     most: float  # to here
+
+    @property
+    def failed(self) -> bool:
+        """Whether there was an error instead."""
+        return isnan(self.value)
+
+
+FAILED = Bounds(nan, nan, nan, nan, nan)
 
 
 class Played(NamedTuple):
@@ -57,7 +66,12 @@ def play(world: str, agent: str, seed: int, episodes: int = EPISODES) -> Played:
             if look in DEPLOYED:
                 deployed.append(mdp.policy_return(run.best_policy()))
             if look in CERTIFIED and run.model is not None:
-                bounds.append(bounds_of(run, mdp))
+                try:
+                    bounds.append(bounds_of(run, mdp))
+                except Exception as problem:  # kept and told: it ends no panel
+                    where = f"{world} {seed}, certified after {look} episodes"
+                    print(f"{where}: {problem!r}", file=sys.stderr, flush=True)
+                    bounds.append(FAILED)
     low, high = mdp.random_return(), mdp.optimal_return()
     returns = tuple(float(x) for x in run.returns)
     return Played(world, seed, low, high, seconds, returns, tuple(deployed), tuple(bounds))
