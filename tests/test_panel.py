@@ -179,9 +179,9 @@ def test_runs_are_stored_beside_those_of_other_seeds(tmp_path):
 
 def test_the_stored_figures_are_those_of_the_panel():
     found = store.stored(store.TODAY)
-    first = [command.FIRST + block * command.APART + k for block in (0, 1) for k in range(8)]
-    for name in worlds.PANEL:
-        for seed in first:
+    seeds = [command.FIRST + block * command.APART + k for block in (0, 1) for k in range(8)]
+    for name in worlds.SETS["all"]:
+        for seed in seeds:
             assert len(found[name, seed].returns) == 100
     low, high = (x := worlds.PANEL["revenue"]()).random_return(), x.optimal_return()
     run = found["revenue", command.FIRST]
