@@ -17,8 +17,8 @@ import numpy as np
 import gim
 from benchmarks.common import machine, median_seconds, run_peer, table
 from benchmarks.loop import agent_rate, dense_world, walk_rate
-from gim.agent import agents
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 EPISODES = 3000
 LEARNERS = {

@@ -13,8 +13,8 @@ Columns: pairs that are inferred, and the share of them without a bound; coverag
 abs((p - p~).V) and on the L1 distance, over all inferred pairs with a bound and over those never
 met; the median of bound over error; the bound on the loss, its median and the largest, and the
 loss, as shares of the optimum; how often the loss and the return keep to theirs. All that is
-covered or kept is nominally `gim.shares.SHARE`; a star marks what is below it by more than two
-standard errors over runs.
+covered or kept is nominally `gim.belief.shares.SHARE`; a star marks what is below it by more than
+two standard errors over runs.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from numpy.typing import NDArray
 
 import gim
 from benchmarks.common import ROOT, table
-from gim.experiments.certified import bounds_of
-from gim.shares import SHARE
-from gim.worlds import world_of
+from gim.belief.shares import SHARE
+from gim.envs.worlds import world_of
+from gim_lab.trials.certified import bounds_of
 
 WORLDS = {  # episodes: runs are short, so that much is still inferred at their end
     "synthetic": 1000,
@@ -77,7 +77,7 @@ WORLDS = {  # episodes: runs are short, so that much is still inferred at their 
 KEPT = ROOT / "results" / "calibration.csv"
 KINDS = {"credible": "", "guaranteed": "guaranteed_"}  # what their columns begin with
 COVERAGE = ("coverage", "coverage_unmet", "coverage_l1", "coverage_unmet_l1")
-SHARES = (*COVERAGE, "loss_kept", "return_kept")  # all nominally `gim.shares.SHARE`
+SHARES = (*COVERAGE, "loss_kept", "return_kept")  # all nominally `gim.belief.shares.SHARE`
 MEDIANS = ("tightness", "loss_bound")
 COLUMNS = {
     "inferred": "inferred",

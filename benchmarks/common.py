@@ -22,7 +22,7 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
-from gim import terminal
+from gim._base import terminal
 
 ROOT = Path(__file__).resolve().parent.parent
 PEERS = ROOT / "benchmarks" / "peers"

@@ -28,7 +28,7 @@ import numpy as np
 import gim
 from benchmarks.walks import exponent, grid, random_world
 from gim import plot
-from gim.run import prepare
+from gim.runs.run import prepare
 
 H = 50
 MOST = 0.35  # by which an exponent may exceed the one expected: caches end within these sizes

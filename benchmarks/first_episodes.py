@@ -19,7 +19,7 @@ import numpy as np
 import gim
 from benchmarks import written
 from benchmarks.common import machine, table
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
 
 WORLDS = (
     "gridworld",

@@ -20,8 +20,8 @@ import numpy as np
 
 import gim
 from benchmarks.common import machine, table
-from gim.experiments.spec import instance
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
+from gim_lab.trials.spec import instance
 
 AGENTS = ("rmax", "rmax:m=10", "ucbvi", "psrl", "mbie_eb")
 TASK = "shared_factors:S=50,A=40,J=2,K=5"

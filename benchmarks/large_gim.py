@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gim
-from gim.run import prepare
+from gim.runs.run import prepare
 
 SIDE, SLIP, H, M = 316, 0.2, 1000, 10
 SMALL, TRIALS = 12, 60  # side of the small grid, plans on it

@@ -16,9 +16,9 @@ import sys
 from typing import Any
 
 from benchmarks.common import machine, table
-from gim.agent import agents
-from gim.run import prepare
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 TWIN, LEARNER = "ucbvi:scale=none,growth=0.1", "analogist"
 TASKS = {

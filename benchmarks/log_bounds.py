@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.common import machine, table
-from gim.experiments.logs.from_log import FromLog
-from gim.experiments.logs.places import PLACES
+from gim.belief.shares import SHARE
 from gim.logs.learning import DEFAULT
-from gim.shares import SHARE
+from gim_lab.experiments.logs.from_log import FromLog
+from gim_lab.experiments.logs.places import PLACES
 
 HEADS = ["place", "size", "logs", "below", "inside", "above", "coverage", "width", ""]
 

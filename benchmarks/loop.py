@@ -17,9 +17,9 @@ from benchmarks.common import machine, median_seconds, run_script, table  # befo
 import numpy as np
 
 import gim
-from gim.jit import entry
-from gim.run import prepare
-from gim.sampling import step
+from gim._compile.jit import entry
+from gim.mdp.sampling import step
+from gim.runs.run import prepare
 
 STEPS = 1_000_000
 SIZES = ((20, 10), (50, 40), (200, 50))

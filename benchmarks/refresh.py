@@ -14,13 +14,13 @@ from __future__ import annotations
 import sys
 
 import numpy as np
+from gim.model.task import Mind
 
 import gim
 from benchmarks.common import machine, median_seconds, table
-from gim.agent import Mind
-from gim.inference.base import Frame
+from gim.analogy.base import Frame
 from gim.model.counts import Counts
-from gim.run import task_of
+from gim.runs.run import task_of
 
 STATES, ACTIONS = (20, 50, 100, 200), (10, 40)
 VISITS = (1, 10, 100)  # of each pair, on average

@@ -18,7 +18,7 @@ import numpy as np
 
 import gim
 from benchmarks.common import machine, table
-from gim.agent import agents
+from gim.runs.agent import agents
 
 EPISODES = {"synthetic": 10_000, "gridworld": 10_000, "casinoland": 5_000, "riverswim": 5_000}
 DRAWN = ("synthetic", "gridworld")  # tasks that are drawn anew for each seed

@@ -19,7 +19,7 @@ import gymnasium
 
 import gim
 from benchmarks.common import machine, table
-from gim.run import prepare
+from gim.runs.run import prepare
 
 STEPS, REPEATS = 40_000, 7
 ALPHA, EPSILON, GAMMA = 0.1, 0.1, 0.95

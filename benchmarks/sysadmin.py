@@ -24,9 +24,9 @@ from typing import NamedTuple
 
 import gim
 from benchmarks.common import machine, table
-from gim.agent import agents
-from gim.run import prepare
-from gim.runs import Run
+from gim.runs.agent import agents
+from gim.runs.run import prepare
+from gim.runs.runs import Run
 
 AGENT, TWIN = "analogist", "ucbvi:scale=none,growth=0.1"
 NEAR = 0.9  # of the way from the random policy to the optimum

@@ -5,7 +5,7 @@
     python -m benchmarks.taxi_probes rmax:m=1 --size 10 --runs 2
 
 `run.best_policy()` is looked at every 25 steps; what counts is when it became optimal from all
-probes and stayed so until the last step (Diuk, Cohen and Littman, 2008; `gim.experiments.probes`).
+probes and stayed so until the last step (Diuk, Cohen and Littman, 2008; `gim_lab.trials.probes`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ import numpy as np
 
 import gim
 from benchmarks.common import machine, table
-from gim.agent import agents
-from gim.experiments.probes import Probed
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
+from gim_lab.trials.probes import Probed
 
 
 def probe_steps(agent: str, mdp: gim.TabularMDP, steps: int, seed: int, rewards: str) -> float:

@@ -15,8 +15,8 @@ import warnings
 import numpy as np
 
 import gim
-from gim.run import prepare
-from gim.terminal import table
+from gim._base.terminal import table
+from gim.runs.run import prepare
 
 WORLDS = (
     ("FrozenLake-v1", {}, 40, 20_000),
@@ -37,7 +37,7 @@ def main() -> int:
     """Print the table; 1 if GIM at rho 1 misses the limit somewhere."""
     rows, missed = [], []
     for word, given, m, episodes in WORLDS:
-        mdp = gim.worlds.world_of(word, **given)
+        mdp = gim.envs.worlds.world_of(word, **given)
         best, worst = mdp.optimal_return(), mdp.random_return()
         for name, parameters in AGENTS:
             gaps, steps, ended = [], [], 0

@@ -9,9 +9,9 @@ A line is a world and how much of it was seen. A run plays it, or draws a log of
 bound on what the policy earns, and compares it with the exact value of the same policy. What was
 measured is kept in results/truth.csv: a study that is stopped goes on where it was. Columns: runs;
 the share of them that have a bound; of these the share in which it holds, with its standard error;
-its width and the truth, medians. Bounds are nominally `gim.shares.SHARE`: a line *holds* unless it
-is below by more than two standard errors, and is *rare* if fewer than two thirds of its runs have a
-bound though 10 visits, rows or episodes were seen.
+its width and the truth, medians. Bounds are nominally `gim.belief.shares.SHARE`: a line *holds*
+unless it is below by more than two standard errors, and is *rare* if fewer than two thirds of its
+runs have a bound though 10 visits, rows or episodes were seen.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 import gim
 from benchmarks.common import ROOT, table
-from gim.shares import SHARE
+from gim.belief.shares import SHARE
 
 Floats = NDArray[np.float64]
 KEPT = ROOT / "results" / "truth.csv"

@@ -8,7 +8,7 @@ The argument is the folder of another tree. Both versions stay loaded in a proce
 play in turns, so that a busy machine slows both; of each the fastest quarter of the rounds counts,
 in processor time. `gim:m=1000000` explores all the time, `gim` mostly follows its plan; the more
 steps, the less its inference and its start count. Everything is compiled before the first round,
-parts that would otherwise run plain until compiling them pays (`gim.jit.seldom`) as well.
+parts that would otherwise run plain until compiling them pays (`gim._compile.jit.seldom`) as well.
 
 The compiler does not order code in the same way each time: one source compiled twice runs at speeds
 up to a tenth apart. So both are compiled anew several times (`--compilations`), and a ratio is one
@@ -35,8 +35,8 @@ MANY = 1_000_000  # of the others
 ROOT = Path(__file__).parent.parent
 
 SERVER = """
-import sys, time, warnings, gim, gim.jit
-gim.jit.MUCH = gim.jit.AT_ONCE = 0.0
+import sys, time, warnings, gim, gim._compile.jit
+gim._compile.jit.MUCH = gim._compile.jit.AT_ONCE = 0.0
 warnings.simplefilter("ignore")
 for line in sys.stdin:
     agent, world, steps = line.split()

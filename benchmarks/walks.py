@@ -29,12 +29,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import gim
+from gim._compile.jit import bind, hot
 from gim.envs.gridworld import steps
-from gim.exploration.base import NOTHING, Exploration, explorations
-from gim.exploration.transitions import STATE
-from gim.jit import bind, hot
 from gim.model.counts import Counts, Known
-from gim.run import prepare
+from gim.paper.walks.base import NOTHING, Exploration, explorations
+from gim.paper.walks.transitions import STATE
+from gim.runs.run import prepare
 
 SIZES = (20, 100, 1_000, 10_000, 100_000)
 ACTIONS = (2, 5, 20, 60, 200)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from gim import plot
-from gim.source import imported, modules_in
+from gim_lab.trials.source import imported, modules_in
 
 PICTURE = Path(__file__).resolve().parent / "pictures" / "imports.png"
 LEFT_OUT = ("__init__", "__main__")  # which only pass on what the others define

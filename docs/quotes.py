@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import gim
 from gim.cli import main as command
-from gim.experiments.demo.idea import DemoIdea
-from gim.experiments.demo.settings import GRID, after_a_little, earned
+from gim_lab.experiments.demo.idea import DemoIdea
+from gim_lab.experiments.demo.settings import GRID, after_a_little, earned
 
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"

@@ -20,17 +20,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-from gim.experiments.artefact import Artefact, Table
-from gim.experiments.catalogue import groups
-from gim.experiments.cells import ResultsByCell
-from gim.experiments.experiment import cells_of
-from gim.experiments.paper.settings import GREEDY
-from gim.experiments.report.text import ledger_markdown, short_title
-from gim.experiments.reproduction import Findings, Manifest, scale_of, stored
-from gim.experiments.results import Results
-from gim.experiments.settings import FAIR
-from gim.experiments.store import Store
-from gim.theory import computation, computation_repaired
+from gim.paper.theory import computation, computation_repaired
+from gim_lab.experiments.artefact import Artefact, Table
+from gim_lab.experiments.catalogue import groups
+from gim_lab.experiments.cells import ResultsByCell
+from gim_lab.experiments.experiment import cells_of
+from gim_lab.experiments.paper.settings import GREEDY
+from gim_lab.experiments.reproduction import Findings, Manifest, scale_of, stored
+from gim_lab.experiments.settings import FAIR
+from gim_lab.report.text import ledger_markdown, short_title
+from gim_lab.trials.results import Results
+from gim_lab.trials.store import Store
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST = "## Figure 1, in numbers"

@@ -5,7 +5,7 @@ one.
 """
 
 import gim
-from gim.terminal import table
+from gim._base.terminal import table
 
 mdp = gim.make("riverswim")
 rows = []

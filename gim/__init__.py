@@ -1,7 +1,6 @@
 """Reinforcement learning by analogy in finite Markov decision processes."""
 
-from gim import starting, theory  # the first is for while this is imported
-from gim.agent import Agent
+from gim import theory
 from gim.agents.analogist import Analogist
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
@@ -24,25 +23,27 @@ from gim.agents.two_phase import TwoPhase
 from gim.agents.ubev import UBEV
 from gim.agents.ucbvi import UCBVI
 from gim.agents.ucrl2 import UCRL2
-from gim.convert import from_gymnasium, from_outcomes, from_step
+from gim.analogy.analogy import Analogy
+from gim.analogy.by_completion import ByCompletion
+from gim.analogy.structure import Rule
+from gim.belief.certificate import Certificate, certify
+from gim.cli import starting  # the first is for while this is imported
 from gim.envs import make
-from gim.evaluation import evaluate
-from gim.inference.analogy import Analogy
-from gim.inference.by_completion import ByCompletion
-from gim.inference.certificate import Certificate, certify
-from gim.inference.structure import Rule
-from gim.loading import load
+from gim.envs.worlds import World
 from gim.logs import Log, from_log, learn
-from gim.mdp import TabularMDP
+from gim.mdp.convert import from_gymnasium, from_outcomes, from_step
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
+from gim.mdp.variables import Variables
 from gim.model import completion
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, plan
-from gim.policy import Policy
-from gim.reports import Report
-from gim.run import run
-from gim.runs import Interrupted, Run, Runs
-from gim.variables import Variables
-from gim.worlds import World
+from gim.runs.agent import Agent
+from gim.runs.evaluation import evaluate
+from gim.runs.loading import load
+from gim.runs.reports import Report
+from gim.runs.run import run
+from gim.runs.runs import Interrupted, Run, Runs
 
 __version__ = "0.2.0.dev0"
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.inference.analogy import Analogy
-from gim.inference.belief import belief_of
-from gim.inference.certificate import certified
-from gim.inference.certificate.facts import facts_of
-from gim.run import task_of
+from gim.analogy.analogy import Analogy
+from gim.belief.belief import belief_of
+from gim.belief.certificate import certified
+from gim.belief.certificate.facts import facts_of
+from gim.runs.run import task_of
 from tests.sampled_counts import frame_of, sampled
 
 KINDS = ["credible", "guaranteed"]

@@ -15,11 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
 PATIENCE = 900.0  # seconds: ends what hangs, and nothing that is slow on a busy machine
-WORKER = "gim.experiments.engines.worker"  # in the command line of a worker process
+WORKER = "gim_lab.engines.worker"  # in the command line of a worker process
 
 SCRIPT = """
 import json, os, sys
-from gim.experiments import Store, Trial, execute
+from gim_lab.experiments import Store, Trial, execute
 from tests.faults import WORKER, children
 
 trials, folder, ends_at = json.loads(sys.argv[1])

@@ -25,18 +25,18 @@ from unittest import mock
 
 import gymnasium
 import numpy as np
+from gim.mdp.naming import names_of
+from gim.model.task import Task
 from scipy import sparse
 
 import gim
-from gim.agent import Task
-from gim.deploy import names_of
-from gim.inference import analogy
-from gim.inference.analogies import analogies, rule_names
-from gim.inference.base import Frame
-from gim.inference.belief import belief_of, believed_model
-from gim.inference.candidates.structured import triples_of
-from gim.inference.certificate import Aim, Grounds, certify
-from gim.inference.structure import Ends, exceptions, rewards_of
+from gim.analogy import analogy
+from gim.analogy.base import Frame
+from gim.analogy.candidates.structured import triples_of
+from gim.analogy.structure import Ends, exceptions, rewards_of
+from gim.belief.analogies import analogies, rule_names
+from gim.belief.belief import belief_of, believed_model
+from gim.belief.certificate import Aim, Grounds, certify
 from gim.model.counts import new_counts
 
 FILE = Path(__file__).parent / "golden_net.json"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 
 Outcomes = Callable[[int, int], Iterable[tuple[float, int, float]]]  # of (s, a): p, s', r
 

@@ -11,11 +11,11 @@ from collections import defaultdict
 
 import numpy as np
 
+from gim._compile.jit import plain
 from gim.agents.psrl import gamma
-from gim.jit import plain
-from gim.loop import streams
-from gim.run import prepare, task_of
-from gim.sampling import CUT, GO_ON, TERMINATED, begin, noisy_step, step
+from gim.mdp.sampling import CUT, GO_ON, TERMINATED, begin, noisy_step, step
+from gim.runs.loop import streams
+from gim.runs.run import prepare, task_of
 
 
 def play(twin, agent, mdp, episodes, seed):

@@ -8,12 +8,12 @@ import numpy as np
 from scipy import sparse
 
 import gim
-from gim.inference.belief import belief_of
-from gim.inference.certificate.draws import REST, TINY
-from gim.inference.prior import no_prior, prior_of, with_judges
-from gim.jit import plain
+from gim._compile.jit import plain
+from gim.analogy.prior import no_prior, prior_of, with_judges
+from gim.belief.belief import belief_of
+from gim.belief.certificate.draws import REST, TINY
+from gim.mdp.sampling import gamma
 from gim.model.counts import new_counts
-from gim.sampling import gamma
 
 draw_gamma = plain(gamma)
 

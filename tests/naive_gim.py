@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from gim.loop import streams
+from gim.runs.loop import streams
 
 
 class Literal:

@@ -10,9 +10,9 @@ import math
 
 import numpy as np
 
-from gim.loop import streams
-from gim.run import prepare, task_of
-from gim.sampling import CUT, GO_ON, TERMINATED
+from gim.mdp.sampling import CUT, GO_ON, TERMINATED
+from gim.runs.loop import streams
+from gim.runs.run import prepare, task_of
 from tests import naive_agents
 
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from gim.inference.structure.moves import CLIP, HOME, SIDES, STAY, WRAP
+from gim.analogy.structure.moves import CLIP, HOME, SIDES, STAY, WRAP
 
 
 def target(data, p, o):

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 import numpy as np
 
 from gim.agents.factors import parts_of
-from gim.sampling import GO_ON, TERMINATED
+from gim.mdp.sampling import GO_ON, TERMINATED
 from tests.naive_optimism import ModelBased
 
 

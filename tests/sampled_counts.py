@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gim.inference.base import Frame
+from gim.analogy.base import Frame
 from gim.model.counts import new_counts
 
 

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gim.inference.structure import Triples
+from gim.analogy.structure import Triples
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))
 SIDES = ((2, 3), (2, 3), (0, 1), (0, 1))

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
-from gim.exploration import active
-from gim.exploration.active import Active, Walk, collect, gains, reduction, worth
-from gim.exploration.base import new_choices
-from gim.inference.base import no_prior, prior_of
-from gim.inference.belief import belief_of
-from gim.jit import plain
-from gim.mdp import TabularMDP
+from gim._compile.jit import plain
+from gim.analogy.base import no_prior, prior_of
+from gim.belief.belief import belief_of
+from gim.mdp.tabular import TabularMDP
 from gim.model.counts import new_counts, new_known
+from gim.paper.walks import active
+from gim.paper.walks.active import Active, Walk, collect, gains, reduction, worth
+from gim.paper.walks.base import new_choices
+from gim.runs.agent import agents
 from gim.testing import check_agent
 
 

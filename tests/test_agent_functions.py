@@ -8,10 +8,10 @@ import pytest
 from numpy.typing import NDArray
 
 import gim
-from gim.agent import GO_ON, Agent, agents
+from gim._compile.jit import hot
 from gim.cli import main
-from gim.jit import hot
-from gim.run import prepare
+from gim.runs.agent import GO_ON, Agent, agents
+from gim.runs.run import prepare
 
 NAME = "unfit_for_a_test"
 compiled = pytest.mark.skipif(
@@ -144,7 +144,7 @@ def test_what_fits_is_compiled_once(make, monkeypatch):
     def no_cache(f):
         raise OSError
 
-    monkeypatch.setattr("gim.jit.Cache", no_cache)  # else it need not be compiled at all
+    monkeypatch.setattr("gim._compile.jit.Cache", no_cache)  # else it need not be compiled at all
     agent = make()
     run = prepare(agent, gim.make("riverswim"), 3)
     assert [len(f.overloads) for f in (agent.act, agent.learn)] == [1, 1]

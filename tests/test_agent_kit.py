@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 import pytest
 
-from gim.agent import agents
+from gim._base.params import OneOf
+from gim._compile.memory import flatten
 from gim.agents.ucbvi import UCBVI
-from gim.loop import Compiled
-from gim.memory import flatten
 from gim.model.counts import new_counts
-from gim.params import OneOf
+from gim.runs.agent import agents
+from gim.runs.loop import Compiled
 from gim.testing import check_agent
 from gim.testing.agents import small_worlds
 

@@ -10,7 +10,8 @@ from scipy import stats
 
 import gim
 from benchmarks import scores
-from gim.agent import agents
+from gim._base.params import describe
+from gim._compile.jit import plain
 from gim.agents.delayed_q_learning import DelayedQLearning
 from gim.agents.double_q_learning import DoubleQLearning
 from gim.agents.mbie_eb import MBIEEB
@@ -18,11 +19,10 @@ from gim.agents.psrl import PSRL, gamma
 from gim.agents.q_learning import QLearning
 from gim.agents.rmax import RMax
 from gim.agents.ucbvi import UCBVI
-from gim.inference.belief import Evidence
-from gim.jit import plain
+from gim.belief.belief import Evidence
 from gim.model.rewards import most_to_come
-from gim.params import describe
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from tests import naive_agents as naive
 from tests.random_mdps import eventful, random_mdp
 

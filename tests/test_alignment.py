@@ -6,12 +6,12 @@ import gymnasium
 import numpy as np
 import pyarrow
 import pytest
+from gim.mdp.naming import named
 
 import gim
-from gim.deploy import named
-from gim.names import Names
-from gim.policy.alignment import NONE, matched
-from gim.run import prepare
+from gim.mdp.names import Names
+from gim.mdp.policy.alignment import NONE, matched
+from gim.runs.run import prepare
 
 STOCKS, ORDERS = 16, 8
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import Agent, agents
+from gim._base.params import describe
 from gim.agents.rtdp import RTDP
 from gim.model import counts
 from gim.model.rewards import reward_range, seen_range
-from gim.params import describe
+from gim.runs.agent import Agent, agents
 from tests.random_mdps import eventful, random_mdp
 
 PARAMETERS = {name: {p.name for p in describe(agents[name])} for name in agents.names()}

@@ -6,8 +6,8 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.inference.analogies import anything, better
-from gim.inference.analogy import Analogy
+from gim.analogy.analogy import Analogy
+from gim.belief.analogies import anything, better
 from tests.sampled_counts import frame_of, sampled
 
 

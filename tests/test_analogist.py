@@ -8,16 +8,16 @@ import pytest
 from scipy import sparse
 
 import gim
+from gim._compile.jit import plain
 from gim.agents.analogist import GROWTH, RULE, act, doubts_of, unruly
 from gim.agents.backups import moments_csr, moments_dense, sums_csr, sums_dense
 from gim.agents.doubting import Doubts, Values, doubting_csr, doubting_dense, room_for
 from gim.agents.unknowns import missing, parts, reward_noise
-from gim.inference.belief import belief_of
-from gim.inference.prior import no_prior, prior_of
-from gim.inference.structure import Triples, candidates
-from gim.jit import plain
+from gim.analogy.prior import no_prior, prior_of
+from gim.analogy.structure import Triples, candidates
+from gim.belief.belief import belief_of
 from gim.model.counts import count, new_counts
-from gim.run import prepare
+from gim.runs.run import prepare
 
 
 def literal(N, doubts, ceiling):

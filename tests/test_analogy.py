@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import gim
-from gim.inference.analogy import Analogy, hardly_tried
-from gim.inference.candidates import Data, suited
-from gim.inference.candidates.base import FAMILIES
-from gim.inference.evidence import evidence
+from gim.analogy.analogy import Analogy, hardly_tried
+from gim.analogy.candidates import Data, suited
+from gim.analogy.candidates.base import FAMILIES
+from gim.belief.evidence import evidence
 from gim.model.counts import dense, new_counts
 from tests.sampled_counts import frame_of, sampled
 

@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
 from gim.cli import main
-from gim.experiments.analogy import certificate, classics, hostile, ranks, settings, unrelated
-from gim.experiments.analogy.gains import (
+from gim.envs.worlds import world_of
+from gim.mdp.tabular import TabularMDP
+from gim.runs.agent import agents
+from gim_lab.experiments.analogy import certificate, classics, hostile, ranks, settings, unrelated
+from gim_lab.experiments.analogy.gains import (
     gain,
     gain_figure,
     gain_table,
@@ -22,28 +24,26 @@ from gim.experiments.analogy.gains import (
     share_table,
     shares,
 )
-from gim.experiments.analogy.settings import AGENTS, ANALOGIST, PLAIN, POOLED
-from gim.experiments.analogy.verdicts import (
+from gim_lab.experiments.analogy.settings import AGENTS, ANALOGIST, PLAIN, POOLED
+from gim_lab.experiments.analogy.verdicts import (
     Line,
     counted,
     judged,
     line_of,
     marks_of,
 )
-from gim.experiments.artefact import Artefact, Table
-from gim.experiments.catalogue import chosen, groups, shortest
-from gim.experiments.cells import pick
-from gim.experiments.experiment import cells_of, experiments
-from gim.experiments.gymnasium_ids import newest
-from gim.experiments.measures import points
-from gim.experiments.plain_learners import BONUSES, SWEEP
-from gim.experiments.reproduction import stored
-from gim.experiments.scale import SCALES
-from gim.experiments.seeds import CHOICE, seeds
-from gim.experiments.statistics import Estimate, mean_interval
-from gim.mdp import TabularMDP
-from gim.testing.made_up import made_up_results
-from gim.worlds import world_of
+from gim_lab.experiments.artefact import Artefact, Table
+from gim_lab.experiments.catalogue import chosen, groups, shortest
+from gim_lab.experiments.cells import pick
+from gim_lab.experiments.experiment import cells_of, experiments
+from gim_lab.experiments.gymnasium_ids import newest
+from gim_lab.experiments.plain_learners import BONUSES, SWEEP
+from gim_lab.experiments.reproduction import stored
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.statistics import Estimate, mean_interval
+from gim_lab.testing.made_up import made_up_results
+from gim_lab.trials.measures import points
+from gim_lab.trials.seeds import CHOICE, seeds
 
 SMOKE = SCALES["smoke"]
 MANY = replace(SMOKE, runs=6)  # enough for intervals

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 import gim
-from gim import params, planning
-from gim.arguments import as_whole, whole
-from gim.experiments.engines.base import engine_of
-from gim.experiments.study import Study
-from gim.experiments.trial import Trial
-from gim.worlds import world_of
+from gim import planning
+from gim._base import params
+from gim._base.arguments import as_whole, whole
+from gim.envs.worlds import world_of
+from gim_lab.engines.base import engine_of
+from gim_lab.trials.study import Study
+from gim_lab.trials.trial import Trial
 
 
 @pytest.mark.parametrize("value", [3, np.int8(3), np.uint64(3), np.array(3)])

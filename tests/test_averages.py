@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gim
-from gim import html
-from gim.averages import equal_groups, size_for
-from gim.experiments.report import study
-from gim.terminal import sparkline
+from gim._base import html
+from gim._base.averages import equal_groups, size_for
+from gim._base.terminal import sparkline
+from gim_lab.report import study
 
 
 @given(st.integers(0, 3000), st.integers(1, 70))

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
-from gim.deploy import planned
 from gim.logs import held_out
 from gim.logs.bans import restricted
 from gim.logs.page import page
 from gim.logs.safe import METHODS, Safe
+from gim.model.deploy import planned
+from gim.runs.agent import agents
 
 MOST = 4  # pieces that an order may have; the shop's habit goes beyond
 

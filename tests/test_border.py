@@ -8,19 +8,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 import gim
-from gim.agent import agents
+from gim._compile.jit import bind, checked, hot
+from gim._compile.memory import flatten, rebuild, trusted
 from gim.agents.optimal import Optimal
-from gim.exploration.base import explorations
-from gim.exploration.tournament import Tournament
-from gim.jit import bind, checked, hot
-from gim.loading import load
-from gim.loop import interact
-from gim.memory import flatten, rebuild, trusted
+from gim.mdp.sparse_tables import own_csr
 from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
-from gim.run import prepare, task_of, unpack_run
-from gim.sparse_tables import own_csr
-from gim.stepwise import converse
+from gim.paper.walks.base import explorations
+from gim.paper.walks.tournament import Tournament
+from gim.runs.agent import agents
+from gim.runs.loading import load
+from gim.runs.loop import interact
+from gim.runs.run import prepare, task_of, unpack_run
+from gim.runs.stepwise import converse
 from gim.testing.agents import small_worlds
 from tools.robustness.run_files import Case, cases, outcome, paused
 

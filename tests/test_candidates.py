@@ -9,10 +9,10 @@ import pytest
 from scipy import linalg, sparse
 
 import gim
-from gim.inference.candidates import Data, candidates, suited
-from gim.inference.candidates.data import STARTS, largest, leading, nonzeros, outer_sum
-from gim.inference.candidates.factors import Tucker
-from gim.inference.candidates.lowrank import (
+from gim.analogy.candidates import Data, candidates, suited
+from gim.analogy.candidates.data import STARTS, largest, leading, nonzeros, outer_sum
+from gim.analogy.candidates.factors import Tucker
+from gim.analogy.candidates.lowrank import (
     Dense,
     Factor,
     Sparse,
@@ -22,8 +22,8 @@ from gim.inference.candidates.lowrank import (
     product,
     tucker,
 )
-from gim.inference.candidates.means import _effect
-from gim.inference.racing import FINALISTS, finalists
+from gim.analogy.candidates.means import _effect
+from gim.analogy.cross_validation import FINALISTS, finalists
 from tests.sampled_counts import sampled
 
 

@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import Agent, agents
-from gim.inference.belief import belief_of
-from gim.inference.certificate import Aim, Grounds, certified
-from gim.inference.certificate.credible import at_most, chance_of_end
-from gim.inference.certificate.facts import facts_of
-from gim.inference.certificate.sentences import of_pairs
-from gim.inference.prior import no_prior
+from gim._base.params import describe
+from gim.analogy.prior import no_prior
+from gim.belief.belief import belief_of
+from gim.belief.certificate import Aim, Grounds, certified
+from gim.belief.certificate.credible import at_most, chance_of_end
+from gim.belief.certificate.facts import facts_of
+from gim.belief.certificate.sentences import of_pairs
 from gim.model.counts import new_counts
-from gim.params import describe
-from gim.run import prepare, task_of
+from gim.runs.agent import Agent, agents
+from gim.runs.run import prepare, task_of
 from tests.certificates import AGENT, ANALOGY, KINDS, belief_in, certificate_of, facts
 from tests.sampled_counts import frame_of, sampled
 
@@ -417,7 +417,7 @@ def test_what_is_as_large_as_may_be_is_certified(monkeypatch):
     )
     grounds = run.grounds()
     assert grounds.belief.counts.n.sum() == 3
-    monkeypatch.setattr("gim.inference.grounds.LARGEST", 3 + 16 * 2)
+    monkeypatch.setattr("gim.belief.grounds.LARGEST", 3 + 16 * 2)
     assert grounds.certifiable
-    monkeypatch.setattr("gim.inference.grounds.LARGEST", 3 + 16 * 2 - 1)
+    monkeypatch.setattr("gim.belief.grounds.LARGEST", 3 + 16 * 2 - 1)
     assert not grounds.certifiable

@@ -7,14 +7,14 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.inference.belief import belief_of
-from gim.inference.certificate.draws import Rows, join, no_ways
-from gim.inference.certificate.dynamics import dynamics
-from gim.inference.certificate.judges import Judges, parts_of
-from gim.inference.certificate.payments import known, payments
-from gim.inference.prior import no_prior, prior_of
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief.belief import belief_of
+from gim.belief.certificate.draws import Rows, join, no_ways
+from gim.belief.certificate.dynamics import dynamics
+from gim.belief.certificate.judges import Judges, parts_of
+from gim.belief.certificate.payments import known, payments
 from gim.model.counts import new_counts
-from gim.model.known_rewards import by_triple
+from gim.model.rewards import by_triple
 from tests.certificates import KINDS, facts
 
 

@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gim.inference.certificate.sentences import (
+from gim.analogy.witnesses import Witness
+from gim.belief.certificate.sentences import (
     figure,
     of_pairs,
     of_returns,
@@ -15,8 +16,7 @@ from gim.inference.certificate.sentences import (
     sentences,
     unknown_loss,
 )
-from gim.inference.witnesses import Witness
-from gim.shares import percent
+from gim.belief.shares import percent
 
 
 def certificate(inferred=0, unmet=0, silent=0, **other):

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 
 import gim
-from gim import files
+from gim._base import files
 from gim.cli import command, doctor, main
 from gim.envs import tasks
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
 from tests.faults import PATIENCE
 
 SHORT = ("--episodes", "50")
@@ -80,8 +80,8 @@ def test_version_and_help(shows) -> None:
 
 @pytest.mark.parametrize("name", ["envs", "agents"])
 def test_lists_show_every_parameter(shows, name: str) -> None:
-    from gim.agent import agents
-    from gim.params import describe
+    from gim._base.params import describe
+    from gim.runs.agent import agents
 
     registry = tasks if name == "envs" else agents
     out = shows(name)
@@ -272,7 +272,7 @@ def test_progress_goes_to_a_terminal_only(capsys) -> None:
 
 def paused_after(monkeypatch, episodes: int, size: int = 64) -> None:
     """Ctrl-C as soon as so many episodes are over."""
-    from gim import runs
+    from gim.runs import runs
 
     monkeypatch.setattr(runs, "REPORT", 0.0)
     monkeypatch.setattr(runs, "SLICE", 0.0)
@@ -391,7 +391,7 @@ def test_bad_words(refuses, words: list[str], because: str) -> None:
 
 
 def test_a_bad_place_is_refused_before_the_run(refuses, monkeypatch) -> None:
-    monkeypatch.setattr("gim.runs.Run.go", lambda *a, **k: pytest.fail("the run has begun"))
+    monkeypatch.setattr("gim.runs.runs.Run.go", lambda *a, **k: pytest.fail("the run has begun"))
     refuses("train", "riverswim", "--save", "missing/a.npz", because="make the folder")
 
 

@@ -12,18 +12,18 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-
-import gim
-from gim import files
 from gim.agent import agents
-from gim.agents.random import Random
-from gim.experiments import Store, Trial, execute, run_trial
 from gim.experiments.code import Code, code_of, reason, told
 from gim.experiments.execute import grid
 from gim.experiments.trial import FORMAT
-from gim.inference.candidates import candidates
 from gim.registry import Registry
 from gim.source import locate
+
+import gim
+from gim import files
+from gim.agents.random import Random
+from gim.experiments import Store, Trial, execute, run_trial
+from gim.inference.candidates import candidates
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ["rmax:m=2", "q_learning", "gim:m=2", "gim:m=2,exploration=uniform", "psrl:infer=analogy"]

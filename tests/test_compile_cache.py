@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gim import compile_cache, jit
+from gim._compile import cache as compile_cache
+from gim._compile import jit
 
 SOURCE = """
 def twice(x):

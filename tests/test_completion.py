@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from benchmarks.completion import l1_error, noise_errors, seen_data, slope
-from gim.jit import plain
+from gim._compile.jit import plain
 from gim.model import completion
 from gim.model.completion import (
     ALS,

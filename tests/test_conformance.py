@@ -8,11 +8,11 @@ import pytest
 
 import gim
 from gim import testing
-from gim.agent import agents
+from gim._base.registry import Registry
+from gim._compile.memory import flatten
 from gim.envs import tasks
-from gim.memory import flatten
-from gim.registry import Registry
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from gim.testing.agents import _plain
 
 

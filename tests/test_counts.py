@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gim
-from gim.jit import entry
-from gim.limits import REWARD
-from gim.memory import COUNT
+from gim._base.limits import REWARD
+from gim._compile.jit import entry
+from gim._compile.memory import COUNT
 from gim.model import counts as module
 from gim.model.counts import (
     count,

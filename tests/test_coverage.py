@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gim.inference.certificate import certified
-from gim.worlds import world_of
+from gim.belief.certificate import certified
+from gim.envs.worlds import world_of
 from tests.certificates import KINDS, belief_in, facts
 
 TASKS = {

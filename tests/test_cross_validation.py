@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.inference import cross_validation
-from gim.inference.candidates import Data
-from gim.inference.cross_validation import CrossValidation, taken
+from gim.analogy import cross_validation
+from gim.analogy.candidates import Data
+from gim.analogy.cross_validation import CrossValidation, taken
 
 S, A = 5, 3
 

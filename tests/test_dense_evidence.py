@@ -8,15 +8,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gim
-from gim.agent import GO_ON, TERMINATED
-from gim.inference import dense_evidence, likelihoods
-from gim.inference import evidence as together
-from gim.inference.belief import Belief, observe
-from gim.inference.dense_evidence import DenseEvidence
-from gim.inference.prior import no_prior, prior_of
-from gim.jit import plain
+from gim._compile.jit import plain
+from gim.analogy import likelihoods
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief import dense_evidence
+from gim.belief import evidence as together
+from gim.belief.belief import Belief, observe
+from gim.belief.evidence import DenseEvidence
 from gim.model.counts import new_counts
-from gim.model.known_rewards import none_known
+from gim.model.rewards import none_known
+from gim.runs.agent import GO_ON, TERMINATED
 
 S, A = 5, 3
 
@@ -67,7 +68,7 @@ def test_kept_or_made_anew_it_is_that_of_sparse_rows_to_the_bit(seed, by_triple,
 def test_kernels_give_the_same_bits_compiled_and_plain(monkeypatch):
     belief = believed(5, True, True)
     play(belief, np.random.default_rng(5), 40)
-    monkeypatch.setattr("gim.jit.AT_ONCE", -1)  # small work is not left to plain Python
+    monkeypatch.setattr("gim._compile.jit.AT_ONCE", -1)  # small work is not left to plain Python
     compiled = belief.evidence()
     for module, name in ((dense_evidence, "put_together"), (likelihoods, "_rewards_hold")):
         monkeypatch.setattr(module, name, plain(getattr(module, name)))

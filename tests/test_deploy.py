@@ -11,12 +11,12 @@ import pytest
 from numpy.typing import NDArray
 
 import gim
-from gim.agent import GO_ON, Agent, agents
-from gim.deploy import planned
-from gim.inference.base import Inference, Prior, prior_of
-from gim.jit import hot
+from gim._compile.jit import hot
+from gim.analogy.base import Inference, Prior, prior_of
+from gim.model.deploy import planned
 from gim.model.learned import LearnedModel
-from gim.run import prepare
+from gim.runs.agent import GO_ON, Agent, agents
+from gim.runs.run import prepare
 from gim.testing.agents import small_worlds
 from tests.random_mdps import random_mdp
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.inference.certificate.draws import (
+from gim._compile.jit import plain
+from gim.belief.certificate.draws import (
     REST,
     Rewards,
     Rows,
@@ -15,8 +16,7 @@ from gim.inference.certificate.draws import (
     no_ways,
     returns_in_models,
 )
-from gim.inference.certificate.judges import parts_of
-from gim.jit import plain
+from gim.belief.certificate.judges import parts_of
 from tests import naive_certificate as naive
 
 

@@ -7,9 +7,9 @@ from gymnasium.utils.env_checker import check_env
 from scipy import stats
 
 import gim
+from gim._compile.jit import entry
 from gim.envs import TabularEnv, make, tasks
-from gim.jit import entry
-from gim.sampling import TERMINATED, begin, noisy_step, step
+from gim.mdp.sampling import TERMINATED, begin, noisy_step, step
 
 IDS = {  # by the name of the task
     spec.kwargs["task"]: name

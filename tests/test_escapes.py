@@ -9,13 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import gim
-from gim import escapes, html
+from gim._base import escapes, html
+from gim._base.terminal import table
 from gim.cli import main
-from gim.experiments.result import Result
-from gim.experiments.results import Results
 from gim.logs.page import page
-from gim.policy import Policy
-from gim.terminal import table
+from gim.mdp.policy import Policy
+from gim_lab.trials.result import Result
+from gim_lab.trials.results import Results
 
 BAD = "bell\x07\x1b]0;title\x07\x1b[31m\x9b2J\u202eabc\r\n=x"
 RAW = escapes.BUT_LINES
@@ -45,7 +45,9 @@ def test_a_label_of_any_length_is_cut():
 @pytest.mark.parametrize("variables", [False, True])
 def test_labels_come_back_from_a_policy_in_csv(tmp_path, variables):
     labels = [(each, i) for i, each in enumerate(HOSTILE)] if variables else HOSTILE
-    states = gim.names.Names("state", len(labels), labels, names=(BAD, "=k") if variables else None)
+    states = gim.mdp.names.Names(
+        "state", len(labels), labels, names=(BAD, "=k") if variables else None
+    )
     policy = Policy(np.arange(len(labels)), states, HOSTILE)
     policy.to_csv(tmp_path / "p.csv")
     text = (tmp_path / "p.csv").read_bytes().decode()

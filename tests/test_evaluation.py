@@ -7,15 +7,15 @@ import itertools
 import gymnasium
 import numpy as np
 import pytest
+from gim.mdp.naming import named
 from gymnasium.spaces import Discrete, MultiDiscrete
 from scipy import stats
 
 import gim
-from gim.agent import agents
+from gim.belief.intervals import mean_interval
 from gim.cli import main
-from gim.deploy import named
-from gim.intervals import mean_interval
-from gim.policy import Policy
+from gim.mdp.policy import Policy
+from gim.runs.agent import agents
 
 LEVELS = 4
 

@@ -8,11 +8,17 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.inference import likelihoods
-from gim.inference.evidence import add_csr, csr_of, evidence
-from gim.inference.likelihoods import compare_likelihoods, log_gamma, rewards_hold
-from gim.inference.prior import check_prior, no_prior, prior_of
-from gim.jit import plain
+from gim._compile.jit import plain
+from gim.analogy import likelihoods
+from gim.analogy.prior import (
+    check_prior,
+    compare_likelihoods,
+    log_gamma,
+    no_prior,
+    prior_of,
+    rewards_hold,
+)
+from gim.belief.evidence import add_csr, csr_of, evidence
 from gim.model import counts as counting
 from gim.model.counts import dense, new_counts
 
@@ -84,7 +90,7 @@ def test_dense_and_sparse_agree_bit_for_bit(seed, monkeypatch):
 
 
 def test_kernels_give_the_same_bits_compiled_and_plain(monkeypatch):
-    monkeypatch.setattr("gim.jit.AT_ONCE", -1)  # small work is not left to plain Python
+    monkeypatch.setattr("gim._compile.jit.AT_ONCE", -1)  # small work is not left to plain Python
     N, _, n0, prior = made_up(3)
     S, A, _ = N.shape
     rows = csr_of(N, counted(N).n)

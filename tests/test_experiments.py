@@ -13,28 +13,29 @@ from pathlib import Path
 
 import pytest
 
-from gim.cli import reproduce
 from gim.cli.command import parsers_of
-from gim.experiments import claim, experiment
-from gim.experiments.artefact import Figure, Panel, Series, Table
-from gim.experiments.catalogue import catalogue, chosen, groups
-from gim.experiments.cells import Cell
-from gim.experiments.claim import Claim, Part, claims
-from gim.experiments.experiment import LAST, Experiment, experiments
-from gim.experiments.ledger import ledger
-from gim.experiments.report.text import ledger_lines, ledger_markdown
-from gim.experiments.scale import SCALES
-from gim.experiments.tables import means_table
-from gim.testing import check_claim, check_experiment
-from gim.testing.made_up import made_up_results
+from gim_lab.claims import claim
+from gim_lab.claims.claim import Claim, Part, claims
+from gim_lab.claims.ledger import ledger
+from gim_lab.cli import reproduce
+from gim_lab.experiments import experiment
+from gim_lab.experiments.artefact import Figure, Panel, Series, Table
+from gim_lab.experiments.catalogue import catalogue, chosen, groups
+from gim_lab.experiments.cells import Cell
+from gim_lab.experiments.experiment import LAST, Experiment, experiments
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.tables import means_table
+from gim_lab.report.text import ledger_lines, ledger_markdown
+from gim_lab.testing import check_claim, check_experiment
+from gim_lab.testing.made_up import made_up_results
 
 ROOT = Path(__file__).parent.parent
 HEAD = """
-from gim.experiments.cells import Cell
-from gim.experiments.claim import Claim
-from gim.experiments.experiment import Experiment
-from gim.experiments.parts import greater
-from gim.experiments.tables import means_table
+from gim_lab.experiments.cells import Cell
+from gim_lab.claims.claim import Claim
+from gim_lab.experiments.experiment import Experiment
+from gim_lab.claims.parts import greater
+from gim_lab.experiments.tables import means_table
 """
 COMMAND = "import sys, rivers; from gim.cli import main; sys.exit(main(sys.argv[1:]))"
 
@@ -65,7 +66,7 @@ def test_help_and_the_page_name_every_group_and_every_study():
     assert {"paper", "demo", "logs", "scoreboard"} <= wanted
     option = next(a for a in parsers_of()["reproduce"]._actions if a.dest == "artefacts")
     page = (ROOT / "docs" / "laboratory.md").read_text()
-    rows = [row.split("|")[1] for row in page.splitlines() if "| `gim/experiments/" in row]
+    rows = [row.split("|")[1] for row in page.splitlines() if "| `gim_lab/experiments/" in row]
     assert wanted <= set(re.findall(r"\w+", option.help))
     assert wanted <= set(re.findall(r"`(\w+)`", reproduce.__doc__))
     assert wanted == {name for row in rows for name in re.findall(r"`(\w+)`", row)}

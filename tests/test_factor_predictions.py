@@ -8,10 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from gim._compile.jit import plain
 from gim.agents.factor_predictions import predicted
 from gim.agents.factors import Guess, new_factors
-from gim.jit import plain
-from gim.variables import Variables
+from gim.mdp.variables import Variables
 
 PREDICTED = plain(predicted)
 SIZES, A, M, EPSILON, UNIT = (2, 3), 2, 3, 0.6, 4.0

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 import gim
-from gim.inference.base import Frame
-from gim.inference.belief import belief_of
-from gim.inference.certificate import Aim, facts_of
-from gim.inference.certificate.guaranteed import enclosed, rewards_within
-from gim.inference.prior import no_prior, prior_of
+from gim.analogy.base import Frame
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief.belief import belief_of
+from gim.belief.certificate import Aim, facts_of
+from gim.belief.certificate.guaranteed import enclosed, rewards_within
 from gim.model.counts import new_counts
-from gim.run import task_of
+from gim.runs.run import task_of
 
 
 def test_a_pair_is_inferred_where_its_prediction_is_worth_its_visits():

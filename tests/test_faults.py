@@ -6,9 +6,9 @@ from functools import partial
 
 import pytest
 
-from gim.experiments import Trial, execute
-from gim.experiments.engines import serial
-from gim.experiments.running import run_trial
+from gim_lab import Trial, execute
+from gim_lab.engines import serial
+from gim_lab.trials.running import run_trial
 from tests.faults import ended, killed_at_write, stored, wait_for
 from tools.robustness import faults
 

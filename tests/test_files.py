@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from gim import files
+from gim._base import files
 
 ARRAYS = {
     "flags": np.array([True, False, True]),

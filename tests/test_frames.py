@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
-from gim.frames import Frame, opened
-from gim.jit import checked, entry, hot, plain
+from gim._compile.frames import Frame, opened
+from gim._compile.jit import checked, entry, hot, plain
 
 
 class Part(NamedTuple):

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
-from gim.exploration import ways as ways_module
-from gim.exploration.base import explorations
-from gim.inference.belief import estimate, mean_rewards
-from gim.run import prepare
+from gim.belief.belief import estimate, mean_rewards
+from gim.paper.walks import ways as ways_module
+from gim.paper.walks.base import explorations
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from tests.naive_gim import HERE, NOWHERE, Literal, Planned, Published
 from tests.random_mdps import random_mdp
 

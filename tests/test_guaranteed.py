@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import gim
-from gim.inference.base import Frame
-from gim.inference.belief import belief_of
-from gim.inference.certificate.dynamics import predictions
-from gim.inference.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
-from gim.inference.certificate.shared import left_open
-from gim.inference.prior import no_prior
-from gim.inference.worth import strata_of
+from gim.analogy.base import Frame
+from gim.analogy.prior import no_prior
+from gim.analogy.worth import strata_of
+from gim.belief.belief import belief_of
+from gim.belief.certificate.dynamics import predictions
+from gim.belief.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
+from gim.belief.certificate.shared import left_open
 from gim.model.counts import new_counts
 from tests import naive_certificate as naive
 from tests.certificates import belief_in, certificate_of, facts

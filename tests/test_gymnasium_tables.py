@@ -8,7 +8,7 @@ from gymnasium.spaces import Box, Discrete
 from gymnasium.wrappers import TimeLimit, TransformReward
 
 import gim
-from gim.convert import NoTable
+from gim.mdp.convert import NoTable
 
 
 def twin(env, horizon, uniform=False):

@@ -11,13 +11,13 @@ import pytest
 from gymnasium import spaces
 
 import gim
-from gim import files, starting
-from gim.agent import agents
-from gim.cli import main
-from gim.limits import check_returns
-from gim.memory import flatten, rebuild
+from gim._base import files
+from gim._base.limits import check_returns
+from gim._compile.memory import flatten, rebuild
+from gim.cli import main, starting
 from gim.planning.checks import NEAREST
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from gim.testing.agents import small_worlds
 
 
@@ -282,7 +282,7 @@ def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch,
     room = tmp_path / "room"
     room.mkdir()
     monkeypatch.setattr(tempfile, "tempdir", str(room))
-    path, save = tmp_path / "gone" / "run.npz", gim.runs.Run.save
+    path, save = tmp_path / "gone" / "run.npz", gim.runs.runs.Run.save
 
     def full(run, where):
         if where == path:
@@ -290,7 +290,7 @@ def test_a_run_is_not_lost_when_its_place_is_full_or_gone(tmp_path, monkeypatch,
                 raise OSError(28, "No space left on device")
         save(run, where)
 
-    monkeypatch.setattr(gim.runs.Run, "save", full)
+    monkeypatch.setattr(gim.runs.runs.Run, "save", full)
     path.parent.mkdir()
     line = said_by(capsys, "train", "riverswim", "--agent", "random", "--episodes", "3",
                    "--save", str(path))  # fmt: skip

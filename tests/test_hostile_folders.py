@@ -5,12 +5,12 @@ import os
 
 import pytest
 
-from gim import files
+from gim._base import files
 from gim.cli import main
-from gim.experiments import Study, Trial, execute
-from gim.experiments.reproduction import MANIFEST, Manifest
-from gim.experiments.store import Store
 from gim.logs import from_log
+from gim_lab import Study, Trial, execute
+from gim_lab.experiments.reproduction import MANIFEST, Manifest
+from gim_lab.trials.store import Store
 
 GOOD = {"keys": ["fig1"], "scale": "smoke", "command": "gim", "seconds": 1.0, "versions": {}}
 ODD = (

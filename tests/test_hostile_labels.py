@@ -6,11 +6,11 @@ import pytest
 import gim
 from gim import plot
 from gim.cli import main
-from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.report.page import page
-from gim.experiments.report.static import draw
-from gim.experiments.reproduction import Findings, Made
 from gim.logs.page import page as log_page
+from gim_lab.experiments.artefact import Artefact, Figure, Panel, Series, Table
+from gim_lab.experiments.reproduction import Findings, Made
+from gim_lab.report.page import page
+from gim_lab.report.static import draw
 from tests import chromium
 
 HOSTILE = (

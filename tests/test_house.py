@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from gim.source import imported, modules_in
+from gim_lab.trials.source import imported, modules_in
 
 ROOT = Path(__file__).parent.parent
 FILES = sorted((ROOT / "gim").rglob("*.py"))
@@ -81,21 +81,21 @@ LEVEL = {name: level for level, names in enumerate(LEVELS) for name in names}
 
 # What is imported under TYPE_CHECKING points upwards, and only the type checker follows it.
 FOR_TYPES_ALONE = {
-    ("gim.agent", "gim.inference.base"),
-    ("gim.agent", "gim.inference.belief"),
-    ("gim.experiments.logs.from_log", "gim.experiments.trial"),
-    ("gim.experiments.result", "gim.experiments.trial"),
-    ("gim.experiments.running", "gim.experiments.trial"),
-    ("gim.experiments.subject", "gim.experiments.trial"),
-    ("gim.exploration.active", "gim.inference.belief"),
-    ("gim.exploration.base", "gim.inference.belief"),
-    ("gim.gymnasium_env", "gim.mdp"),
-    ("gim.inference.certificate.sentences", "gim.inference.certificate.certificate"),
-    ("gim.mdp", "gim.gymnasium_env"),
-    ("gim.priors_given", "gim.logs.log"),
-    ("gim.rendering.picture", "gim.mdp"),
-    ("gim.runs", "gim.inference.grounds"),
-    ("gim.runs", "gim.inference.structure.rule"),
+    ("gim.runs.agent", "gim.analogy.base"),
+    ("gim.runs.agent", "gim.belief.belief"),
+    ("gim_lab.experiments.logs.from_log", "gim_lab.trials.trial"),
+    ("gim_lab.trials.result", "gim_lab.trials.trial"),
+    ("gim_lab.trials.running", "gim_lab.trials.trial"),
+    ("gim_lab.trials.subject", "gim_lab.trials.trial"),
+    ("gim.paper.walks.active", "gim.belief.belief"),
+    ("gim.paper.walks.base", "gim.belief.belief"),
+    ("gim.mdp.gymnasium_env", "gim.mdp.tabular"),
+    ("gim.belief.certificate.sentences", "gim.belief.certificate.certificate"),
+    ("gim.mdp.tabular", "gim.mdp.gymnasium_env"),
+    ("gim.runs.priors_given", "gim.logs.log"),
+    ("gim.mdp.rendering.picture", "gim.mdp.tabular"),
+    ("gim.runs.runs", "gim.belief.grounds"),
+    ("gim.runs.runs", "gim.analogy.structure.rule"),
 }
 
 
@@ -133,7 +133,7 @@ def test_imports_point_downwards(module):
 
 def test_no_module_imports_itself_in_a_circle():
     """By statement, or by a name in a string."""
-    assert named("gim.runs") >= {"gim.inference.analogies", "gim.inference.grounds"}
+    assert named("gim.runs.runs") >= {"gim.belief.analogies", "gim.belief.grounds"}
     try:
         graph = {module: {*imported(module), *named(module)} for module in MODULES}
         TopologicalSorter(graph).prepare()

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 
 import gim
-from gim import jit
-from gim.agent import agents
-from gim.inference import ByCompletion, Frame, Inference, inferences
-from gim.inference.base import no_prior, prior_of
-from gim.inference.belief import mean_rewards, new_belief, news_after
+from gim._base.params import describe
+from gim._compile import jit
+from gim.analogy import ByCompletion, Frame, Inference, inferences
+from gim.analogy.base import no_prior, prior_of
+from gim.belief.belief import mean_rewards, new_belief, news_after
 from gim.model import counts as counting
 from gim.model.counts import dense, new_counts
-from gim.params import describe
-from gim.run import prepare, task_of
+from gim.runs.agent import agents
+from gim.runs.run import prepare, task_of
 from tests.random_mdps import random_mdp
 
 PARAMETERS = {name: {p.name for p in describe(agents[name])} for name in agents.names()}
@@ -63,7 +63,7 @@ def test_an_inference_is_written_as_a_word():
     assert agent.infer.m == 9
     assert agent.infer.completion.rank == 2
     assert str(agent) == "ucbvi:infer=by_completion(completion=als(rank=2),m=9)"
-    assert gim.agent.agents.make("psrl:infer=by_completion").infer == ByCompletion()
+    assert gim.runs.agent.agents.make("psrl:infer=by_completion").infer == ByCompletion()
     with pytest.raises(ValueError, match="did you mean 'by_completion'"):
         agents.make("rmax:infer=by_compleiton")
     with pytest.raises(ValueError, match=r"rho = 2\.0: must be at most 1"):

@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 
 import gim
-from gim import interrupts
-from gim.checkpoints import Checkpoints
+from gim._base import interrupts
+from gim._base.files import load
 from gim.cli import main
-from gim.files import load
-from gim.run import prepare
+from gim.runs.checkpoints import Checkpoints
+from gim.runs.run import prepare
 from tests.faults import PATIENCE, ROOT
 
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -354,7 +354,7 @@ def test_checkpoints_need_a_file(capsys):
 
 def test_the_way_to_go_on_keeps_its_checkpoints(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gim.runs.REPORT", 0.0)
+    monkeypatch.setattr("gim.runs.runs.REPORT", 0.0)
 
     def press(self, seconds, plain=gim.Run._report):
         signal.raise_signal(signal.SIGINT)

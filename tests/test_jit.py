@@ -14,11 +14,11 @@ import numpy as np
 import pytest
 from numba.core.compiler import Flags
 
-from gim import jit
-from gim.inner import Library
-from gim.jit import bind, digest, entry, hot, plain
-from gim.quick_flags import QuickFlags
-from gim.views import viewed
+from gim._compile import jit
+from gim._compile.inner import Library
+from gim._compile.jit import bind, digest, entry, hot, plain
+from gim._compile.quick_flags import QuickFlags
+from gim._compile.views import viewed
 
 
 @hot
@@ -68,13 +68,13 @@ def test_digest_watches_callees_and_constants():
 
 
 CALLEE = """
-from gim.jit import hot
+from gim._compile.jit import hot
 @hot
 def value(x):
     return x + {number}
 """
 CALLER = """
-from gim.jit import entry
+from gim._compile.jit import entry
 from callee import value
 @entry
 def call(x):
@@ -160,7 +160,7 @@ def test_hot_functions_can_be_called_from_python_too():
 
 
 ADD_UP = """
-from gim.jit import seldom
+from gim._compile.jit import seldom
 @seldom(lambda values: values.size)
 def add_up(values):
     total = 0.0

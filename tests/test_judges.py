@@ -7,8 +7,8 @@ import pytest
 from scipy.special import gammaln
 
 import gim
-from gim.inference.certificate.dynamics import WORTH, dynamics, kinds
-from gim.inference.certificate.judges import BLANKS, Curve, Judges, blank_likelihoods
+from gim.belief.certificate.dynamics import WORTH, dynamics, kinds
+from gim.belief.certificate.judges import BLANKS, Curve, Judges, blank_likelihoods
 from tests.certificates import belief_in, facts
 from tests.naive_certificate import believed
 

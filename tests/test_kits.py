@@ -14,14 +14,14 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.exploration.balanced import Balanced
-from gim.exploration.base import NOTHING, Exploration, explorations, new_choices
-from gim.inference import Inference, inferences, prior_of
-from gim.inference.candidates import Candidate, Fitted, candidates
-from gim.jit import hot
+from gim._base.params import OneOf
+from gim._compile.jit import hot
+from gim.analogy import Inference, inferences, prior_of
+from gim.analogy.candidates import Candidate, Fitted, candidates
+from gim.mdp.sampling import pick
 from gim.model.counts import dense, transitions
-from gim.params import OneOf
-from gim.sampling import pick
+from gim.paper.walks.balanced import Balanced
+from gim.paper.walks.base import NOTHING, Exploration, explorations, new_choices
 from gim.testing import check_candidate, check_inference, check_task, check_walk
 
 # -- walks

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import gim
-from gim.agent import Agent, agents
-from gim.model.known_rewards import by_function, by_pair, by_triple, payments
+from gim.model.rewards import by_function, by_pair, by_triple, payments
+from gim.runs.agent import Agent, agents
 
 MODEL_BASED = [n for n in agents.names() if type(agents.make(n)).belief is not Agent.belief]
 

@@ -10,7 +10,7 @@ from scipy import sparse
 
 import gim
 from gim import planning
-from gim.jit import plain
+from gim._compile.jit import plain
 from gim.planning import evaluation, inexact, krylov, linear
 from gim.planning.sweeper import Sweeper
 from tests import naive_planning as naive

@@ -9,16 +9,16 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.agent import agents
+from gim._compile.jit import plain
 from gim.agents import analogist, episodic
 from gim.agents.psrl import Conjugate, draw_csr
-from gim.inference.analogy import Analogy
-from gim.inference.base import Frame
-from gim.inference.evidence import Evidence
-from gim.jit import plain
+from gim.analogy.analogy import Analogy
+from gim.analogy.base import Frame
+from gim.belief.evidence import Evidence
 from gim.model import dynamics
 from gim.model.counts import DENSE_LIMIT
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 # -- posterior sampling in sparse rows
 

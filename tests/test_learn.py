@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from gim.model.task import Task
 
 import gim
-from gim.agent import Task
+from gim.analogy.base import Inference, inferences
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief.belief import belief_of as belief_from
+from gim.belief.evidence import Evidence
 from gim.cli import main
-from gim.inference.base import Inference, inferences
-from gim.inference.belief import belief_of as belief_from
-from gim.inference.evidence import Evidence
-from gim.inference.prior import no_prior, prior_of
 from gim.logs import case, experience
 from gim.logs.case import belief_of_log
 from gim.logs.experience import within_experience

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.inference.belief import belief_of
-from gim.inference.prior import prior_of
+from gim.analogy.prior import prior_of
+from gim.belief.belief import belief_of
 from gim.model import counts as counting
 from gim.model.completion import completions
 from gim.model.counts import counts_of, new_counts, new_known, review

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
 from gim.agents.optimistic_q_learning import OptimisticQLearning
 from gim.agents.q_learning import QLearning
 from gim.agents.rlsvi import RLSVI
@@ -14,7 +13,8 @@ from gim.agents.rtdp_mbie import RTDPMBIE
 from gim.agents.rtdp_rmax import RTDPRMax
 from gim.agents.sarsa import SARSA
 from gim.model import counts
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from tests import naive_agents as naive
 from tests.random_mdps import random_mdp
 

@@ -6,11 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gim.experiments import ledger
-from gim.experiments.catalogue import chosen
-from gim.experiments.claim import claims
-from gim.experiments.claims.samples import settled
-from gim.experiments.ledger import (
+from gim_lab.claims import ledger
+from gim_lab.claims.claim import claims
+from gim_lab.claims.ledger import (
     FAILS,
     HOLDS,
     IN_PART,
@@ -21,14 +19,16 @@ from gim.experiments.ledger import (
     summary,
     verdict,
 )
-from gim.experiments.paper.settings import TITLES
-from gim.experiments.parts import at_least, at_most, below, greater, inside
-from gim.experiments.report.text import ledger_lines, ledger_markdown
-from gim.experiments.scale import SCALES
-from gim.experiments.settings import AUTHORS, FAIR, KINDEST
-from gim.experiments.statistics import Estimate
-from gim.testing import check_claim
-from gim.testing.made_up import NEVER, made_up_results
+from gim_lab.claims.parts import at_least, at_most, below, greater, inside
+from gim_lab.claims.samples import settled
+from gim_lab.experiments.catalogue import chosen
+from gim_lab.experiments.paper.settings import TITLES
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.settings import AUTHORS, FAIR, KINDEST
+from gim_lab.experiments.statistics import Estimate
+from gim_lab.report.text import ledger_lines, ledger_markdown
+from gim_lab.testing import check_claim
+from gim_lab.testing.made_up import NEVER, made_up_results
 
 SMOKE = replace(SCALES["smoke"], runs=6)  # enough for intervals
 

@@ -13,10 +13,10 @@ import pytest
 from gymnasium.spaces import Discrete
 
 import gim
-from gim.arguments import flag
-from gim.gymnasium_table import read_table
+from gim._base.arguments import flag
 from gim.logs.off_policy import steps_of
 from gim.logs.worth import values_of
+from gim.mdp.gymnasium_table import read_table
 from gim.model.counts import transitions
 
 

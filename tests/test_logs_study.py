@@ -6,23 +6,23 @@ import numpy as np
 import pytest
 
 from gim.envs.random_mdp import _hardest
-from gim.experiments import Trial, execute
-from gim.experiments.catalogue import chosen, groups
-from gim.experiments.cells import ResultsByCell, pick
-from gim.experiments.logs import study
-from gim.experiments.logs.from_log import NAMES, FromLog
-from gim.experiments.logs.places import GAMMA, PLACES, one_by_one, side_by_side
-from gim.experiments.logs.study import COUNTS, DEFAULT, INFERRED, Logs, cvar
-from gim.experiments.result import Result
-from gim.experiments.results import Results
-from gim.experiments.running import run_trial
-from gim.experiments.scale import SCALES
 from gim.logs.case import inferred
 from gim.logs.experience import CONVINCING, convincing
 from gim.logs.safe import safe_policy
 from gim.logs.truth import placed
 from gim.planning import evaluate
-from gim.testing.made_up import made_up_result
+from gim_lab import Trial, execute
+from gim_lab.experiments.catalogue import chosen, groups
+from gim_lab.experiments.cells import ResultsByCell, pick
+from gim_lab.experiments.logs import study
+from gim_lab.experiments.logs.from_log import NAMES, FromLog
+from gim_lab.experiments.logs.places import GAMMA, PLACES, one_by_one, side_by_side
+from gim_lab.experiments.logs.study import COUNTS, DEFAULT, INFERRED, Logs, cvar
+from gim_lab.experiments.scale import SCALES
+from gim_lab.testing.made_up import made_up_result
+from gim_lab.trials.result import Result
+from gim_lab.trials.results import Results
+from gim_lab.trials.running import run_trial
 
 RIVER = PLACES["wet_chicken"]
 
@@ -132,7 +132,7 @@ def test_nothing_is_inferred_where_there_is_nothing_to_infer(seed):
 
 def test_a_trial_is_the_same_however_logs_are_put_together(tmp_path):
     spec = str(FromLog("random_mdp_0.5", 10))
-    assert spec == "gim.experiments.logs.from_log.FromLog:place=random_mdp_0.5,size=10"
+    assert spec == "gim_lab.experiments.logs.from_log.FromLog:place=random_mdp_0.5,size=10"
     both = run_trial(Trial("random_mdp", spec, 2, 30))
     assert {"behaviour", "optimum", "lower", "upper", *NAMES} <= both.curves.keys()
     trials = [Trial("random_mdp", spec, 1, seed) for seed in (30, 31)]
@@ -154,21 +154,23 @@ def test_the_digest_of_a_trial_knows_the_code_of_inference_only_where_it_infers(
         for infer in (None, "analogy")
     )
     assert "gim.logs.safe.bernstein" in plain
-    assert "gim.inference.structure.search" in with_
+    assert "gim.analogy.structure.search" in with_
     assert (
         Trial("wet_chicken", "random", 1, 0)
         .code.modules.keys()
-        .isdisjoint(name for name in with_ if name.startswith(("gim.logs", "gim.experiments.logs")))
+        .isdisjoint(
+            name for name in with_ if name.startswith(("gim.logs", "gim_lab.experiments.logs"))
+        )
     )
 
 
 @pytest.mark.parametrize(
     ("spec", "told"),
     [
-        ("gim.experiments.logs.from_log.FromLog:sice=3", "did you mean 'size'"),
-        ("gim.experiments.logs.from_log.Nothing", "is nothing that a trial can try"),
-        ("gim.experiments.nowhere.Nothing", "is nothing that a trial can try"),
-        ("gim.experiments.logs.study.Logs", "is nothing that a trial can try"),
+        ("gim_lab.experiments.logs.from_log.FromLog:sice=3", "did you mean 'size'"),
+        ("gim_lab.experiments.logs.from_log.Nothing", "is nothing that a trial can try"),
+        ("gim_lab.experiments.nowhere.Nothing", "is nothing that a trial can try"),
+        ("gim_lab.experiments.logs.study.Logs", "is nothing that a trial can try"),
         ("os.path.join", "unknown agent"),
     ],
 )

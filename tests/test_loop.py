@@ -14,12 +14,12 @@ from gymnasium.spaces import Box, Dict, Discrete, MultiBinary, MultiDiscrete, Te
 from gymnasium.wrappers import RecordEpisodeStatistics, TimeLimit, TransformReward
 
 import gim
-from gim.agent import agents
-from gim.jit import bind, hot, plain
-from gim.loop import Compiled, streams
-from gim.run import prepare
-from gim.sampling import draw, make_world
-from gim.stepwise import Stepwise, converse
+from gim._compile.jit import bind, hot, plain
+from gim.mdp.sampling import draw, make_world
+from gim.runs.agent import agents
+from gim.runs.loop import Compiled, streams
+from gim.runs.run import prepare
+from gim.runs.stepwise import Stepwise, converse
 from gim.testing.agents import small_worlds
 
 

@@ -335,7 +335,7 @@ def test_a_mutant_is_shown_as_a_diff(capsys):
     mutant = mutants_of(room, (ROOT / room).read_bytes())[0]
     assert tool.main(["--only", "sampling", "--show", mutant.id]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0] == "--- gim/sampling.py"
+    assert lines[0] == "--- gim/mdp/sampling.py"
     assert sum(line.startswith("+") for line in lines) == 2
     with pytest.raises(SystemExit, match="no room or file 'garage'"):
         tool.main(["--only", "garage"])

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.arguments import number, several
+from gim._base.arguments import number, several
 
 P = np.eye(3)[[[0, 1], [1, 2], [2, 0]]]
 ROWS = [("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 5

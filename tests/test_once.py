@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
 from gim.envs import tasks
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 WAYS = ("go", "pause_at", "save", "pack")
 
@@ -73,7 +73,7 @@ def test_what_a_world_lets_through_is_one_line():
 @pytest.mark.parametrize("agent", ["q_learning", "analogist"])
 def test_callbacks_and_threads_cannot_enter(agent, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("gim.runs.REPORT", 0.0)
+    monkeypatch.setattr("gim.runs.runs.REPORT", 0.0)
     run = prepare(agents.make(agent), tasks.make("riverswim"), 300, 5)
     lines, looks, playing = [], [], threading.Event()
 

@@ -10,15 +10,15 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 import gim
-from gim.agent import agents
+from gim._base.params import describe
 from gim.agents.e3 import E3
 from gim.agents.mbie import MBIE, log_subsets
 from gim.agents.orlc import ORLC
 from gim.agents.ubev import UBEV
 from gim.agents.ucrl2 import UCRL2
-from gim.params import describe
 from gim.planning.extended import extended_induction_into
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from gim.testing import check_agent
 from tests import naive_optimism as literal
 from tests.random_mdps import random_mdp

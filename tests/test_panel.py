@@ -13,8 +13,8 @@ from benchmarks import cases
 from benchmarks.panel import __main__ as command
 from benchmarks.panel import figures, pages, session, store, tree, worlds
 from benchmarks.panel.play import FAILED, Bounds, Played, bounds_of, play, play_until
-from gim.agent import agents
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 
 def made_up(world="a", seed=0, returns=(4.0, 6.0), bounds=(), deployed=(2.0, 4.0, 6.0, 6.0)):

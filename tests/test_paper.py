@@ -4,27 +4,27 @@ import re
 import numpy as np
 import pytest
 
-from gim.agent import agents
 from gim.agents.gim import GIM
 from gim.envs import tasks
 from gim.envs.casinoland import casinoland
 from gim.envs.riverswim import riverswim
-from gim.experiments.catalogue import catalogue, chosen, groups
-from gim.experiments.cells import ResultsByCell, pick
-from gim.experiments.execute import execute
-from gim.experiments.experiment import cells_of, experiments
-from gim.experiments.figures import curves_figure, sweep_figure
-from gim.experiments.graphs import NODE, bow, loop, ways
-from gim.experiments.paper import figure5, figure6, properties, table1
-from gim.experiments.paper.settings import spec_under
-from gim.experiments.reproduction import trials_of
-from gim.experiments.scale import SCALES
-from gim.experiments.settings import AUTHORS, FAIR
-from gim.experiments.spec import parameter
-from gim.experiments.tables import means_table, sweep_point
-from gim.testing import check_experiment
-from gim.testing.made_up import made_up_results
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
+from gim.runs.agent import agents
+from gim_lab.experiments.catalogue import catalogue, chosen, groups
+from gim_lab.experiments.cells import ResultsByCell, pick
+from gim_lab.experiments.experiment import cells_of, experiments
+from gim_lab.experiments.figures import curves_figure, sweep_figure
+from gim_lab.experiments.graphs import NODE, bow, loop, ways
+from gim_lab.experiments.paper import figure5, figure6, properties, table1
+from gim_lab.experiments.paper.settings import spec_under
+from gim_lab.experiments.reproduction import trials_of
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.settings import AUTHORS, FAIR
+from gim_lab.experiments.tables import means_table, sweep_point
+from gim_lab.testing import check_experiment
+from gim_lab.testing.made_up import made_up_results
+from gim_lab.trials.execute import execute
+from gim_lab.trials.spec import parameter
 
 PAPER, SMOKE = SCALES["paper"], SCALES["smoke"]
 KEYS = groups()["all"]

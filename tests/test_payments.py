@@ -5,10 +5,10 @@ import pytest
 from scipy import sparse
 from scipy.stats import norm
 
-from gim.inference.certificate.payments import Rewards, as_tried, known, triples_hold
-from gim.inference.prior import prior_of
+from gim.analogy.prior import prior_of
+from gim.belief.certificate.payments import Rewards, as_tried, known, triples_hold
 from gim.model.counts import new_counts
-from gim.model.known_rewards import by_pair
+from gim.model.rewards import by_pair
 
 
 def test_pairs_of_which_nothing_is_known_pay_as_those_that_were_met_do():

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gim import planning
-from gim.jit import plain
+from gim._compile.jit import plain
 from gim.planning import finite, sweeps
 from tests import naive_planning as naive
 from tests.naive_planning import random_tiny, river, tiny

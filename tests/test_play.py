@@ -10,10 +10,10 @@ from itertools import pairwise
 import gymnasium
 import numpy as np
 import pytest
+from gim.mdp.naming import named
 
 import gim
 from gim.cli import main
-from gim.deploy import named
 from gim.logs.page import page, picture
 from tests.test_learn import river_log
 

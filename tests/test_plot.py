@@ -8,11 +8,11 @@ import pytest
 from scipy import stats
 
 import gim
-from gim.agent import agents
-from gim.callbacks import tensorboard, weights_and_biases
-from gim.experiments import execute, grid
 from gim.model.counts import Known
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.callbacks import tensorboard, weights_and_biases
+from gim.runs.run import prepare
+from gim_lab import execute, grid
 
 plot = pytest.importorskip("gim.plot")
 look = pytest.importorskip("gim.plot.look")

@@ -187,15 +187,15 @@ def test_a_broken_plugin_is_a_warning_and_the_rest_works(outside, module, reason
 
 def test_what_a_broken_plugin_made_gim_import_is_kept(tmp_path):
     """It is the first to load a file of gim, and fails afterwards."""
-    put(tmp_path, "broken", "import gim.exploration.published\nraise ValueError('too late')")
-    code = "import gim; from gim.exploration.base import explorations as e; print(e.names())"
+    put(tmp_path, "broken", "import gim.paper.walks.published\nraise ValueError('too late')")
+    code = "import gim; from gim.paper.walks.base import explorations as e; print(e.names())"
     done = python(tmp_path, "-c", code)
     assert "published" in done.stdout
     assert "UserWarning: the plugin 'broken' (broken) is left out: too late" in done.stderr
 
 
 def test_a_plugin_may_look_up_names_while_it_is_loaded(tmp_path):
-    put(tmp_path, "curious_one", "from gim.agent import agents\nprint(agents.make('random'))")
+    put(tmp_path, "curious_one", "from gim.runs.agent import agents\nprint(agents.make('random'))")
     done = gim(tmp_path, "agents", "random")
     assert done.stdout.startswith("random\n"), done.stderr
     assert done.stderr == ""

@@ -16,9 +16,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import gim
-from gim import Policy, files
-from gim.names import Names
-from gim.policy.csv_file import cell, label
+from gim import Policy
+from gim._base import files
+from gim.mdp.names import Names
+from gim.mdp.policy.csv_file import cell, label
 
 ACTIONS = np.array([[1, 0, 2], [1, 0, 2], [0, 0, 1], [1, 0, 1]])  # [H, S]
 CHANCES = np.array([[0.5, 0.5, 0], [1, 0, 0], [0.2, 0.3, 0.5]])  # [S, A]

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gim.agent import agents
-from gim.params import describe
+from gim._base.params import describe
+from gim.runs.agent import agents
 
 PAGES = sorted((Path(__file__).parent.parent / "docs" / "agents").glob("*.md"))
 ROW = re.compile(r"^\| ((?:`\w+`(?:, )?)+) \| ([^|]*) \|", re.M)

@@ -10,9 +10,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from gim.agent import agents
-from gim.experiments import Trial, execute
-from gim.experiments.execute import grid
+from gim.runs.agent import agents
+from gim_lab import Trial, execute
+from gim_lab.trials.execute import grid
 from tests.faults import children, ended, listening, stored
 
 pytestmark = [

@@ -14,13 +14,13 @@ import pytest
 
 import gim
 from gim import testing
-from gim.agent import agents
+from gim._base.params import Within
+from gim._base.registry import Registered, Registry, snake
 from gim.agents.random import Random
 from gim.envs import task, tasks
 from gim.envs.riverswim import riverswim
-from gim.exploration.base import explorations
-from gim.params import Within
-from gim.registry import Registered, Registry, snake
+from gim.paper.walks.base import explorations
+from gim.runs.agent import agents
 
 
 @pytest.fixture(autouse=True)

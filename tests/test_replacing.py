@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
+from gim._base.files import replacing_all
 from gim.cli import main
-from gim.files import replacing_all
 
 OLD = {"a.txt": b"old a", "pictures/b.txt": b"old b", "mine.txt": b"mine"}
 NEW = {"a.txt": b"new a", "pictures/b.txt": b"new b", "c/d.txt": b"new"}

@@ -6,18 +6,15 @@ from functools import cache
 import numpy as np
 import pytest
 
+from gim.analogy.structure import Rule
 from gim.cli import main
-from gim.experiments.artefact import Artefact, Figure, Panel, Series, Table
-from gim.experiments.catalogue import chosen
-from gim.experiments.demo.drawings import GUESS, what_actions_do
-from gim.experiments.demo.rules import DemoWords
-from gim.experiments.demo.settings import GRID, INVENTORY, after_a_little
-from gim.experiments.experiment import cells_of
-from gim.experiments.report.page import page
-from gim.experiments.report.static import draw, save_figures
-from gim.experiments.report.study import study_findings
-from gim.experiments.report.style import AGENTS, looks
-from gim.experiments.reproduction import (
+from gim_lab.experiments.artefact import Artefact, Figure, Panel, Series, Table
+from gim_lab.experiments.catalogue import chosen
+from gim_lab.experiments.demo.drawings import GUESS, what_actions_do
+from gim_lab.experiments.demo.rules import DemoWords
+from gim_lab.experiments.demo.settings import GRID, INVENTORY, after_a_little
+from gim_lab.experiments.experiment import cells_of
+from gim_lab.experiments.reproduction import (
     MANIFEST,
     Findings,
     Manifest,
@@ -25,10 +22,13 @@ from gim.experiments.reproduction import (
     stored,
     trials_of,
 )
-from gim.experiments.scale import SCALES
-from gim.experiments.store import Store
-from gim.inference.structure import Rule
-from gim.testing.made_up import made_up_results
+from gim_lab.experiments.scale import SCALES
+from gim_lab.report.page import page
+from gim_lab.report.static import draw, save_figures
+from gim_lab.report.study import study_findings
+from gim_lab.report.style import AGENTS, looks
+from gim_lab.testing.made_up import made_up_results
+from gim_lab.trials.store import Store
 from tests import chromium
 from tests.faults import wait_for
 
@@ -253,7 +253,7 @@ def test_what_was_stopped_has_as_many_runs_of_everything():
 
 def test_a_study_that_was_stopped_can_be_looked_at(ran, tmp_path, monkeypatch):
     out, words = ran
-    monkeypatch.setattr("gim.cli.reproduce.play", lambda *_: 75)  # Ctrl-C at once
+    monkeypatch.setattr("gim_lab.cli.reproduce.play", lambda *_: 75)  # Ctrl-C at once
     mine = tmp_path / "mine"
     assert main([*words[:-1], str(mine)]) == 75
     (mine / "trials").mkdir(exist_ok=True)

@@ -7,12 +7,12 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.inference.analogy import Analogy
-from gim.inference.candidates import Data
-from gim.inference.cross_validation import CrossValidation
-from gim.inference.reuse import _better, offers, picked
+from gim.analogy.analogy import Analogy
+from gim.analogy.candidates import Data
+from gim.analogy.cross_validation import CrossValidation
+from gim.analogy.reuse import _better, offers, picked
 from gim.model.learned import LearnedModel
-from gim.run import prepare
+from gim.runs.run import prepare
 from tests.sampled_counts import frame_of, sampled
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from gim.inference.ridge import SCALES, RidgeRewards
-from gim.inference.structure.triples import Triples
+from gim.analogy.ridge import SCALES, RidgeRewards
+from gim.analogy.structure.triples import Triples
 
 
 def stocked(seed, share=0.3, noise=0.0, by_pair=0.0):

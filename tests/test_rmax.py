@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 import gim
 from benchmarks import scores
+from gim._compile.jit import plain
 from gim.agents.rmax import RMax, act, optimistic_model
-from gim.jit import plain
 from gim.model import counts
-from gim.run import prepare
+from gim.runs.run import prepare
 from tests.random_mdps import random_mdp
 
 

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import gim
+from gim._base.limits import STEPS, TRIALS, bounded_memory, check_trials
 from gim.envs import tasks
-from gim.limits import STEPS, TRIALS, bounded_memory, check_trials
-from gim.run import prepare
+from gim.runs.run import prepare
 from tools.robustness import command_lines, extremes, fuzz, soak, whole_runs
 
 

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from gim.exploration.base import explorations
-from gim.exploration.tournament import OUT, Tournament, new_tournament
-from gim.exploration.transitions import ALSO_FROM, ALSO_TO, PAIR, STATE
-from gim.memory import flatten, rebuild
+from gim._compile.memory import flatten, rebuild
 from gim.model.counts import new_counts, new_known, review
+from gim.paper.walks.base import explorations
+from gim.paper.walks.tournament import OUT, Tournament, new_tournament
+from gim.paper.walks.transitions import ALSO_FROM, ALSO_TO, PAIR, STATE
 from gim.testing.agents import small_worlds
 from tests.sampled_counts import sampled
 

@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from gim.agent import agents
-from gim.experiments.catalogue import chosen
-from gim.experiments.cells import ResultsByCell
-from gim.experiments.scale import SCALES
-from gim.experiments.scoreboard import BUDGETS, SMALL, WORLDS, learners, shares
-from gim.testing import check_experiment
-from gim.testing.made_up import made_up_results
+from gim.runs.agent import agents
+from gim_lab.experiments.catalogue import chosen
+from gim_lab.experiments.cells import ResultsByCell
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.scoreboard import BUDGETS, SMALL, WORLDS, learners, shares
+from gim_lab.testing import check_experiment
+from gim_lab.testing.made_up import made_up_results
 
 SMOKE, PAPER = SCALES["smoke"], SCALES["paper"]
 BOARD = chosen(["scoreboard"])[0]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from gim.experiments.claim import claims
-from gim.experiments.experiment import experiments
-from gim.experiments.ledger import all_claims
+from gim_lab.claims.claim import claims
+from gim_lab.claims.ledger import all_claims
+from gim_lab.experiments.experiment import experiments
 
 PAGE = Path(__file__).parent.parent / "docs" / "sentences.md"
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace as Of
 import numpy as np
 import pytest
 
-from gim.inference.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
-from gim.inference.structure.rule import Rule, RuleNames, by_words, phrase
-from gim.inference.structure.sentences import (
+from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
+from gim.analogy.structure.rule import Rule, RuleNames, by_words, phrase
+from gim.analogy.structure.sentences import (
     EDGES,
     _alike,
     _by_action,

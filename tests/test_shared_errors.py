@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from gim.inference.certificate.judges import CURVES, worth_likelihoods
-from gim.inference.certificate.shared import (
+from gim._compile.jit import plain
+from gim.belief.certificate.judges import CURVES, worth_likelihoods
+from gim.belief.certificate.shared import (
     SHARES,
     SIZES,
     drawn,
@@ -22,8 +23,7 @@ from gim.inference.certificate.shared import (
     shared_distance,
     slab_odds,
 )
-from gim.inference.certificate.surprises import WIDTHS, surprises
-from gim.jit import plain
+from gim.belief.certificate.surprises import WIDTHS, surprises
 
 S, A = 24, 8
 NONE = np.zeros((1, A, 1))  # no luck that all visits of an action share
@@ -253,7 +253,7 @@ def test_a_way_to_a_treasure_is_found_where_there_is_one(width):
 
 def test_visits_of_a_goal_are_beta_binomial():
     """The likelihood that goals are weighed by, against its textbook form."""
-    from gim.inference.certificate.surprises import _likelihoods
+    from gim.belief.certificate.surprises import _likelihoods
 
     k, n, n0, q = 3.0, 10.0, 5.0, 0.2
     a, b = n0 * q, n0 * (1 - q)

@@ -5,15 +5,14 @@ import pytest
 from scipy import sparse
 
 import gim
+from gim._compile.jit import plain
 from gim.agents import analogist
 from gim.agents.backups import sums_apart, sums_csr
-from gim.inference import shared_rows as module
-from gim.inference.evidence import evidence
-from gim.inference.prior import no_prior, prior_of
-from gim.inference.shared_rows import Apart, is_dense, met_rows, shared_rows
-from gim.jit import plain
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief import shared_rows as module
+from gim.belief.evidence import Apart, evidence, is_dense, met_rows, shared_rows
 from gim.model.counts import new_counts, nonzeros
-from gim.run import prepare
+from gim.runs.run import prepare
 
 S, A = 7, 5
 
@@ -155,7 +154,7 @@ def test_a_large_prior_is_inferred_anew_when_visits_have_doubled(monkeypatch):
     world = gim.make("shared_factors", S=12, A=20, horizon=10)
     grown = {}
     for costly in (1 << 20, 1):
-        monkeypatch.setattr("gim.inference.belief.COSTLY", costly)
+        monkeypatch.setattr("gim.belief.belief.COSTLY", costly)
         run = prepare(gim.Analogist(), world, 8, seed=0)
         due, seen = [10], []
         while not run.finished:

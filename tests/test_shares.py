@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import gim
-from gim import shares
+from gim.belief import shares
 from gim.cli.summary import summary
 
 ROOT = Path(__file__).parent.parent

@@ -8,13 +8,13 @@ from pathlib import Path
 import gymnasium
 import pytest
 
-from gim.agent import agents
+from gim._base.registry import parse
 from gim.cli.command import parsers_of
-from gim.cli.compare import split_agents
 from gim.envs import tasks
-from gim.experiments.catalogue import chosen
-from gim.experiments.scale import SCALES
-from gim.registry import parse
+from gim.runs.agent import agents
+from gim_lab.cli.compare import split_agents
+from gim_lab.experiments.catalogue import chosen
+from gim_lab.experiments.scale import SCALES
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = [
@@ -23,7 +23,7 @@ PAGES = [
     *sorted((ROOT / "gim").rglob("*.py")),
     *sorted((ROOT / "benchmarks").rglob("*.py")),
 ]
-OWN = ("docs/extending.md", "gim/experiments/experiment.py", "gim/experiments/claim.py")
+OWN = ("docs/extending.md", "gim_lab/experiments/experiment.py", "gim_lab/claims/claim.py")
 SHOWN = re.compile(r"(?:^[ #>]*(?:\$ )?|`|; )((?:gim|python -m|make) [a-z][^`\n]*)", re.M)
 END = re.compile(r"\s#|\s\||\s>|;|  +[a-z]|[^.\w]*\"\"\"|\.\s|, |\.$|\)$")  # of what is typed
 PLACEHOLDER = re.compile(r"[A-Z]+\b|.*[\[\]{}].*|\.\.+")

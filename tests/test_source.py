@@ -6,8 +6,8 @@ import textwrap
 
 import pytest
 
-from gim import source
-from gim.source import imported, locate, modules_in, reach, read
+from gim_lab.trials import source
+from gim_lab.trials.source import imported, locate, modules_in, reach, read
 
 
 @pytest.fixture
@@ -168,7 +168,7 @@ def test_relative_imports(write):
 
 def test_of_gim_counts_what_is_used_of_it(write):
     write(mine="import gim\nclass Mine(gim.Agent): pass\n")
-    assert imported("mine") == ("gim.agent",)
+    assert imported("mine") == ("gim.runs.agent",)
     write(mine="import gim as g\nx = g.make('riverswim')\n")
     assert imported("mine") == ("gim.envs.base",)
     write(mine="import gim.planning\ngim.planning.plan\n")
@@ -183,7 +183,7 @@ def test_an_agent_is_not_made_of_the_others():
         "gim.agents.q_learning"
     ]
     assert "gim" not in found.modules
-    assert {"gim.jit", "gim.sampling", "gim.agent"} <= set(found.modules)
+    assert {"gim._compile.jit", "gim.mdp.sampling", "gim.runs.agent"} <= set(found.modules)
     assert found.packages == set()  # those of gim itself are known
 
 

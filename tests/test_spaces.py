@@ -8,7 +8,7 @@ from gymnasium import spaces
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gim.spaces import numbering_of, variables_of_space
+from gim.mdp.spaces import numbering_of, variables_of_space
 
 small = st.integers(1, 3)
 starts = st.integers(-2, 2)

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import gim
-from gim.gymnasium_task import reward_range_of
-from gim.run import prepare, unpack_run
+from gim.runs.gymnasium_task import reward_range_of
+from gim.runs.run import prepare, unpack_run
 
 
 class Season(gymnasium.Env):

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gim.experiments.statistics import (
+from gim_lab.experiments.statistics import (
     LEAST,
     Estimate,
     compare,

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import gim
-from gim.experiments import Store, Trial, execute, run_trial
-from gim.experiments.execute import grid
+from gim_lab import Store, Trial, execute, run_trial
+from gim_lab.trials.execute import grid
 
 TRIALS = grid(["riverswim"], ["q_learning", "random"], 30, range(3))
 

@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from gim.inference.structure import Triples, candidates, relocated
-from gim.inference.structure.blocks import by_variables
-from gim.inference.structure.exceptions import at_triples
-from gim.inference.structure.numbering import by_numbers, divisors
-from gim.inference.structure.state_types import by_types
+from gim.analogy.structure import Triples, candidates, relocated
+from gim.analogy.structure.blocks import by_variables
+from gim.analogy.structure.exceptions import at_triples
+from gim.analogy.structure.numbering import by_numbers, divisors
+from gim.analogy.structure.state_types import by_types
 from tests.structured_worlds import (
     World,
     error,

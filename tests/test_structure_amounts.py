@@ -7,11 +7,11 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.inference.structure import RuleNames, Triples, rules
-from gim.inference.structure.amounts import amounts_of, home_of
-from gim.inference.structure.blocks import by_variables
-from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.moves import HOME, SIDES, Home, values_of
+from gim.analogy.structure import RuleNames, Triples, rules
+from gim.analogy.structure.blocks import by_variables
+from gim.analogy.structure.explanations import Explained, Move
+from gim.analogy.structure.moves import HOME, SIDES, Home, values_of
+from gim.analogy.structure.search import amounts_of, home_of
 from tests.naive_structure import chances, explanations
 from tests.structured_worlds import World
 

@@ -5,8 +5,8 @@ import itertools
 import numpy as np
 import pytest
 
-from gim.inference.structure import blocks, search
-from gim.inference.structure.explanations import Explained, Move
+from gim.analogy.structure import blocks, search
+from gim.analogy.structure.explanations import Explained, Move
 from tests.structured_worlds import World
 
 

@@ -5,20 +5,19 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gim.inference.structure import em as em_module
-from gim.inference.structure import mixture
-from gim.inference.structure.block import Block, Form, back_off
-from gim.inference.structure.blocks import part_of
-from gim.inference.structure.em import Stack, chances, em, fit, held_out
-from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.mixture import settle
-from gim.inference.structure.moves import CLIP, STAY, WRAP, start_of
-from gim.inference.structure.product import LONGEST, Product, by_key, combined
-from gim.inference.structure.search import _entropy, deepened, evaluated, uniform
-from gim.inference.structure.state_types import KAPPA, by_action, by_types, prepared
-from gim.inference.structure.triples import Triples, ranked
-from gim.jit import Entry, plain
-from gim.views import viewed
+from gim._compile.jit import Entry, plain
+from gim._compile.views import viewed
+from gim.analogy.structure import em as em_module
+from gim.analogy.structure import mixture
+from gim.analogy.structure.block import Block, Form, back_off
+from gim.analogy.structure.blocks import part_of
+from gim.analogy.structure.em import Stack, chances, em, fit, held_out
+from gim.analogy.structure.explanations import Explained, Move
+from gim.analogy.structure.moves import CLIP, STAY, WRAP, start_of
+from gim.analogy.structure.product import LONGEST, Product, by_key, combined
+from gim.analogy.structure.search import _entropy, deepened, evaluated, uniform
+from gim.analogy.structure.state_types import KAPPA, by_action, by_types, prepared, settle
+from gim.analogy.structure.triples import Triples, ranked
 from tests import naive_structure as naive
 from tests.structured_worlds import grid, inventory, machines, taxi
 

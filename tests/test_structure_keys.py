@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gim.inference.structure.keys import Feature, features_of
+from gim.analogy.structure.rewards import Feature, features_of
 
 
 @pytest.mark.parametrize(("own", "named"), [(0, []), (1, []), (2, [0, 1]), (3, [0, 1, 2])])

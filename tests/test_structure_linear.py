@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from gim.inference.structure import linear
-from gim.inference.structure.linear import least_absolute
+from gim.analogy.structure import linear
+from gim.analogy.structure.rewards import least_absolute
 
 
 def line(n):

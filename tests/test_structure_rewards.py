@@ -10,15 +10,24 @@ from hypothesis import given, settings
 from scipy import sparse
 
 import gim
-from gim.inference.base import Frame
-from gim.inference.candidates import Data
-from gim.inference.rewards import infer_rewards
-from gim.inference.structure import Ends, Triples, rewards_of
-from gim.inference.structure.keys import Feature, equal, features_of, keyed, valued
-from gim.inference.structure.linear import least_absolute
-from gim.inference.structure.reward_validation import EPSILONS, FOLDS, SIGMAS, Validation, speak
-from gim.inference.structure.rewards import EXACT, Rewards, Shape, seen_of
-from gim.jit import plain
+from gim._compile.jit import plain
+from gim.analogy.base import Frame
+from gim.analogy.candidates import Data
+from gim.analogy.rewards import infer_rewards
+from gim.analogy.structure import Ends, Triples, rewards_of
+from gim.analogy.structure.reward_search import EPSILONS, FOLDS, SIGMAS, Validation, speak
+from gim.analogy.structure.rewards import (
+    EXACT,
+    Feature,
+    Rewards,
+    Shape,
+    equal,
+    features_of,
+    keyed,
+    least_absolute,
+    seen_of,
+    valued,
+)
 from tests.structured_worlds import World, grid, inventory, lake, machines, taxi, unmet
 from tests.test_structure import data
 
@@ -208,7 +217,7 @@ def test_predictions_do_not_depend_on_how_many_are_made_together(monkeypatch):
     rewards = rewards_of(world.walked(100, start=31))[0]
     pair, t = np.nonzero(world.rows())
     said, level = rewards.predict(pair, t)
-    monkeypatch.setattr("gim.inference.structure.rewards.AT_ONCE", 1)
+    monkeypatch.setattr("gim.analogy.structure.rewards.AT_ONCE", 1)
     assert len(pair) > 2 * len(rewards.seen.mean)
     again, same = rewards.predict(pair, t)
     np.testing.assert_allclose(again, said, rtol=0, atol=1e-12)

@@ -9,14 +9,14 @@ import pytest
 from scipy import sparse
 from scipy.special import gammaln
 
-from gim.inference.structure import RuleNames, Triples, exceptions, rules
-from gim.inference.structure.block import Block, Form
-from gim.inference.structure.blocks import by_variables
-from gim.inference.structure.exceptions import N0, RARE, at_triples
-from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.moves import CLIP, STAY, WRAP
-from gim.inference.structure.sentences import EDGES, _edges
-from gim.inference.structure.state_types import by_types
+from gim.analogy.structure import RuleNames, Triples, exceptions, rules
+from gim.analogy.structure.block import Block, Form
+from gim.analogy.structure.blocks import by_variables
+from gim.analogy.structure.exceptions import N0, RARE, at_triples
+from gim.analogy.structure.explanations import Explained, Move
+from gim.analogy.structure.moves import CLIP, STAY, WRAP
+from gim.analogy.structure.sentences import EDGES, _edges
+from gim.analogy.structure.state_types import by_types
 from tests.structured_worlds import World, grid, inventory, machines, queues
 
 GRID = RuleNames(("row", "col"), ("north", "south", "west", "east"))

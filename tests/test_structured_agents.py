@@ -9,16 +9,16 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
+from gim._base.params import describe
 from gim.agents.factored_rmax import FactoredRMax, true_parents
 from gim.agents.factors import MOST, Guess, new_factors
 from gim.agents.met_rmax import MetRMax
 from gim.agents.mormax import MORMax
 from gim.agents.predicted_rmax import estimated
 from gim.agents.relocatable_rmax import RelocatableRMax, true_types
-from gim.inference.prior import prior_of
-from gim.params import describe
-from gim.run import prepare, task_of
+from gim.analogy.prior import prior_of
+from gim.runs.agent import agents
+from gim.runs.run import prepare, task_of
 from tests import naive_structured as naive
 from tests.naive_optimism import replayed
 from tests.random_mdps import random_mdp

@@ -10,8 +10,8 @@ import pytest
 
 import gim
 from gim.cli import main
-from gim.cli.compare import split_agents
-from gim.experiments import Store, Study
+from gim_lab import Store, Study
+from gim_lab.cli.compare import split_agents
 from tests.faults import WORKER, children, ended, wait_for
 
 EXAMPLE = Path(__file__).parent.parent / "examples" / "study.toml"

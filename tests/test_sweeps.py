@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.jit import plain
+from gim._compile.jit import plain
 from gim.planning import sweeps
 
 KINDS = ["dense", "csr"]

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from gim.inference.structure.triples import distinct
-from gim.inference.tails import cut, leading
-from gim.jit import plain
+from gim._compile.jit import plain
+from gim.analogy.analogy import cut, leading
+from gim.analogy.structure.triples import distinct
 
 
 def sorted_out(row, tail):

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gim import progress, terminal
-from gim.colour import paint
-from gim.progress import Progress
-from gim.terminal import count, duration, sparkline, table, width_of
+from gim._base import terminal
+from gim._base.terminal import count, duration, sparkline, table, width_of
+from gim.cli import progress
+from gim.cli.colour import paint
+from gim.cli.progress import Progress
 
 
 @pytest.fixture(autouse=True)

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 import gim
 from gim import theory
-from gim.agent import agents
 from gim.model.matrices import dynamic_matrices, spectrum
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 
 def test_theorem_2_by_hand():

@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gim.exploration.base import new_options
-from gim.exploration.planned import UNTRIED
-from gim.exploration.tournament import (
+from gim._compile.jit import plain
+from gim.paper.walks.base import new_options
+from gim.paper.walks.planned import UNTRIED
+from gim.paper.walks.tournament import (
     OUT,
     UNKNOWN,
     count_up,
@@ -16,7 +17,6 @@ from gim.exploration.tournament import (
     put,
     replay,
 )
-from gim.jit import plain
 
 PUT, COUNT_UP, DRAW, REPLAY = plain(put), plain(count_up), plain(draw), plain(replay)
 

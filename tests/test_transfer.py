@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 import gim
-from gim.inference.analogy import Analogy
-from gim.inference.base import Frame
-from gim.inference.structure import Triples
-from gim.inference.structure.moves import FREE, values_of
-from gim.inference.structure.relocation import located
-from gim.inference.transfer import counted
+from gim.analogy.analogy import Analogy
+from gim.analogy.base import Frame
+from gim.analogy.structure import Triples
+from gim.analogy.structure.moves import FREE, values_of
+from gim.analogy.structure.relocation import located
+from gim.analogy.transfer import counted
 from gim.model.counts import counts_of
 
 SMALL = "gridworld:height=5,width=5,slip=0.2,horizon=25,start=12"

@@ -15,20 +15,20 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
+from gim._base.replacing import hold
 from gim.agents.random import Random
-from gim.experiments import Results, Trial, execute, run_trial
-from gim.experiments.engines.base import TrialFailed
-from gim.experiments.engines.processes import Pool
-from gim.experiments.engines.ray import HELD, PREFIX, sweep
-from gim.experiments.engines.threads import _switches, one_thread
-from gim.experiments.execute import Stopped, Tally, grid
-from gim.experiments.measures import curves, points
-from gim.experiments.result import MACHINE, Result
-from gim.experiments.sample_complexity import Watched
-from gim.experiments.spec import instance, parameter, task_spec, world_spec
-from gim.replacing import hold
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
+from gim_lab import Results, Trial, execute, run_trial
+from gim_lab.engines.base import TrialFailed
+from gim_lab.engines.processes import Pool
+from gim_lab.engines.ray import HELD, PREFIX, sweep
+from gim_lab.engines.threads import _switches, one_thread
+from gim_lab.trials.execute import Stopped, Tally, grid
+from gim_lab.trials.measures import curves, points
+from gim_lab.trials.result import MACHINE, Result
+from gim_lab.trials.sample_complexity import Watched
+from gim_lab.trials.spec import instance, parameter, task_spec, world_spec
 from tests.faults import WORKER, children
 
 SMALL = grid(["riverswim", "synthetic"], ["gim:m=3", "q_learning", "rmax:m=3"], 60, [0, 1])
@@ -374,7 +374,7 @@ from dataclasses import dataclass
 from typing import Annotated
 import gim
 from gim.agents.random import Random
-from gim.experiments import Trial, execute
+from gim_lab.experiments import Trial, execute
 
 @dataclass(frozen=True)
 class Mine(Random, name="mine"):

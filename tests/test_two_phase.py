@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
 from gim.agents import two_phase
 from gim.agents.two_phase import guessed_rewards, hoped, rewards_of
-from gim.exploration.base import explorations
-from gim.inference.base import prior_of
-from gim.inference.belief import NEVER, Belief, estimate
+from gim.analogy.base import prior_of
+from gim.belief.belief import NEVER, Belief, estimate
 from gim.model.counts import new_counts
-from gim.run import prepare
+from gim.paper.walks.base import explorations
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 from gim.testing import check_agent
 
 SHARED = {"S": 20, "A": 12, "J": 2, "K": 5}

@@ -7,13 +7,14 @@ from typing import Any, assert_type, get_type_hints
 
 import numpy as np
 import pytest
+from gim.model.loading import KINDS
 
 import gim
-from gim.gymnasium_env import TabularEnv
-from gim.inference.grounds import Grounds
-from gim.loading import KINDS, Loaded
-from gim.mdp import Options
-from gim.rewards_given import Rewards
+from gim.belief.grounds import Grounds
+from gim.mdp.gymnasium_env import TabularEnv
+from gim.mdp.tabular import Options
+from gim.runs.loading import Loaded
+from gim.runs.priors_given import Rewards
 
 
 def test_run_gives_a_run_or_several(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pytest
 
 import gim
 from gim.cli import main
-from gim.experiments import Store, Trial, execute
-from gim.experiments.execute import Stopped
-from gim.experiments.running import Unfinished, run_trial
+from gim_lab import Store, Trial, execute
+from gim_lab.trials.execute import Stopped
+from gim_lab.trials.running import Unfinished, run_trial
 from tests.faults import PATIENCE, ROOT, WORKER, children, ended, wait_for
 
 OFTEN = 1e-9  # minutes: at every look
@@ -25,7 +25,7 @@ LONG = Trial("riverswim", "psrl", 400, 3)
 @pytest.fixture(autouse=True)
 def looks(monkeypatch):
     """Looks at every pause, so that short trials have some."""
-    monkeypatch.setattr("gim.runs.REPORT", 0.0)
+    monkeypatch.setattr("gim.runs.runs.REPORT", 0.0)
 
 
 def stopped_after(episodes, number=signal.SIGINT):
@@ -92,7 +92,7 @@ def test_a_study_goes_on_in_the_middle_of_a_trial(tmp_path, monkeypatch):
 
 SCRIPT = """
 import json, sys
-import gim.runs
+import gim.runs.runs
 from gim.cli import main
 sys.exit(main(json.loads(sys.argv[1])))
 """

@@ -9,8 +9,8 @@ from scipy import sparse
 
 import gim
 from benchmarks import truth
+from gim.analogy.unseen import Beginnings, new_states, weight, widened
 from gim.cli import main
-from gim.inference.unseen import Beginnings, new_states, weight, widened
 from gim.logs.learned import UNTOLD, Value
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import gim
 from gim import Variables
-from gim.columns import MOST, Finder
+from gim.mdp.columns import MOST, Finder
 
 P2 = np.array([[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.0, 1.0]]])
 

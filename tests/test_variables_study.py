@@ -8,19 +8,19 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agent import agents
-from gim.experiments import Trial, run_trial
-from gim.experiments.catalogue import chosen, groups
-from gim.experiments.cells import ResultsByCell, by_panel, pick
-from gim.experiments.probes import LOOK, Probed
-from gim.experiments.results import Results
-from gim.experiments.scale import SCALES
-from gim.experiments.variables import scores, settings, taxi
-from gim.experiments.variables.settings import ANALOGIST, CHOOSING, TWIN
-from gim.run import prepare
-from gim.testing import check_experiment
-from gim.testing.made_up import made_up_result
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
+from gim.runs.agent import agents
+from gim.runs.run import prepare
+from gim_lab import Trial, run_trial
+from gim_lab.experiments.catalogue import chosen, groups
+from gim_lab.experiments.cells import ResultsByCell, by_panel, pick
+from gim_lab.experiments.scale import SCALES
+from gim_lab.experiments.variables import scores, settings, taxi
+from gim_lab.experiments.variables.settings import ANALOGIST, CHOOSING, TWIN
+from gim_lab.testing import check_experiment
+from gim_lab.testing.made_up import made_up_result
+from gim_lab.trials.probes import LOOK, Probed
+from gim_lab.trials.results import Results
 
 SMOKE, PAPER = SCALES["smoke"], SCALES["paper"]
 PARTS = ["structured", "withheld", "broken", "taxi_probes"]

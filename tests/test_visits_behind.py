@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gim.inference.candidates import candidates as everyone
-from gim.inference.candidates.base import MOST
-from gim.inference.candidates.data import Data
-from gim.inference.structure.block import Block, Form, lent
-from gim.inference.structure.explanations import Explained, Move
-from gim.inference.structure.product import Product
-from gim.inference.structure.state_types import KAPPA, by_types
+from gim.analogy.candidates import candidates as everyone
+from gim.analogy.candidates.base import MOST
+from gim.analogy.candidates.data import Data
+from gim.analogy.structure.block import Block, Form, lent
+from gim.analogy.structure.explanations import Explained, Move
+from gim.analogy.structure.product import Product
+from gim.analogy.structure.state_types import KAPPA, by_types
 from tests.structured_worlds import grid, inventory
 
 

@@ -7,15 +7,15 @@ import pytest
 from scipy import sparse
 
 import gim
-from gim.exploration import transitions as lists
-from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
-from gim.exploration.planned import UNTRIED
-from gim.exploration.tournament import renew
-from gim.exploration.ways import HERE, NONE, new_ways, revise
-from gim.jit import plain
-from gim.memory import flatten
+from gim._compile.jit import plain
+from gim._compile.memory import flatten
 from gim.model.counts import END, PAIR, STATE, new_counts, new_known, review
-from gim.run import prepare
+from gim.paper.walks import transitions as lists
+from gim.paper.walks.base import GIVE_UP, NOTHING, PLAN, ROOM, explorations
+from gim.paper.walks.planned import UNTRIED
+from gim.paper.walks.tournament import renew
+from gim.paper.walks.ways import HERE, NONE, new_ways, revise
+from gim.runs.run import prepare
 from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
@@ -311,7 +311,7 @@ def test_walks_agree_however_counts_are_stored(monkeypatch):
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("word", ["gim:m=3", "gim:m=2,rho=1,exploration=planned(detour=1)"])
 def test_same_bits_compiled_plain_stepwise_and_resumed(word):
-    check_agent(gim.agent.agents.make(word))
+    check_agent(gim.runs.agent.agents.make(word))
 
 
 # -- exploration ends

@@ -8,7 +8,7 @@ import pytest
 
 import gim
 from benchmarks import truth
-from gim.inference.witnesses import Witness, of_trail, played, refuted
+from gim.analogy.witnesses import Witness, of_trail, played, refuted
 
 ENDS = 0.0, 10.0
 

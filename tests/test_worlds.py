@@ -10,7 +10,7 @@ import pytest
 
 import gim
 from gim.envs import tasks
-from gim.envs.made_of import described, made_of
+from gim.envs.base import described, made_of
 from gim.envs.walls import connected
 from tests.literal import check_rows
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from gim.inference.worth import (
+from gim.analogy.worth import (
     DOUBTS,
     LEAKS,
     LEAST,

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import gim
 from benchmarks.panel.worlds import ALL
-from gim.agent import agents
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 EPISODES = 100
 DEPLOYED = (3, 10, 30, 100)  # after so many episodes the policy to deploy is valued

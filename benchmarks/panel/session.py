@@ -19,7 +19,7 @@ from benchmarks.panel.pages import page
 from benchmarks.panel.play import Played, play
 from benchmarks.panel.tree import ready
 from benchmarks.panel.worlds import ALL, SETS
-from gim.registry import did_you_mean
+from gim._base.registry import did_you_mean
 
 
 def show(given: Namespace, seeds: Iterable[int]) -> int:

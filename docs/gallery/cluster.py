@@ -5,7 +5,7 @@ processors of the machine, or on a Ray cluster.
 """
 
 # %%
-from gim.experiments import Trial, execute
+from gim_lab import Trial, execute
 
 trials = [
     Trial("riverswim", agent, episodes=100, seed=k) for agent in ("psrl", "random") for k in (0, 1)

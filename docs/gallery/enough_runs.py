@@ -5,8 +5,8 @@ needed should the difference be what it seems.
 """
 
 # %%
-from gim.experiments import execute, grid
-from gim.experiments.statistics import compare, hint
+from gim_lab import execute, grid
+from gim_lab.experiments.statistics import compare, hint
 
 trials = grid(["casinoland"], ["rmax:m=10", "psrl"], episodes=200, seeds=range(6))
 results = execute(trials, engine="serial")

@@ -5,11 +5,11 @@ as a rehearsal with two short runs:
 """
 
 # %%
-from gim.experiments import execute
-from gim.experiments.catalogue import chosen
-from gim.experiments.cells import ResultsByCell
-from gim.experiments.report.static import draw
-from gim.experiments.scale import SCALES
+from gim_lab import execute
+from gim_lab.experiments.catalogue import chosen
+from gim_lab.experiments.cells import ResultsByCell
+from gim_lab.experiments.scale import SCALES
+from gim_lab.report.static import draw
 
 (figure3,) = chosen(["fig3"])
 smoke = SCALES["smoke"]

@@ -13,7 +13,7 @@ import gim
 import gim.plot
 from docs.site.examples import AGENT, EXAMPLES, PLOTS
 from docs.site.pages import Cell, run
-from gim.params import describe
+from gim._base.params import describe
 
 GROUPS: dict[str, Callable[[Any], bool]] = {  # the first that fits
     "Agents": lambda thing: inspect.isclass(thing) and issubclass(thing, gim.Agent),

@@ -1,1 +1,1 @@
-"""The agents, one algorithm a file; the registry `gim.agent.agents` finds them."""
+"""The agents, one algorithm a file; the registry `gim.runs.agent.agents` finds them."""

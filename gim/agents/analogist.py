@@ -1,7 +1,7 @@
 """The default learner: it plans with what it infers, and doubts it as far as it may be wrong.
 
 Every estimate p(.|s,a) is made of a pair's own n visits and of a prediction that counts for w n0
-visits more, N = n + w n0 in all (`gim.inference.evidence`). It may be wrong in two ways. The *rule*
+visits more, N = n + w n0 in all (`gim.belief.evidence`). It may be wrong in two ways. The *rule*
 behind the prediction was seen B times, and all pairs that follow it err together, so that its
 errors add up along an episode. The *pair* may differ from its rule, by so much as N visits leave
 open; such errors average out over the H steps of an episode. With y = r + V_{h+1}(s'), and
@@ -31,7 +31,8 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent, Mind, Task
+from gim._compile.jit import hot
+from gim._compile.memory import Limit, Limits, actions
 from gim.agents.backups import count_entries
 from gim.agents.doubting import (
     Doubts,
@@ -42,16 +43,15 @@ from gim.agents.doubting import (
 )
 from gim.agents.episodic import Episodic, pause
 from gim.agents.unknowns import missing, parts, reward_noise
-from gim.deploy import RULE
-from gim.inference.base import inferences
-from gim.inference.belief import Belief, due, rule_doubt
-from gim.inference.evidence import Evidence
-from gim.inference.prior import Prior
-from gim.inference.shared_rows import EIGHT, Apart, is_dense, shared_rows
-from gim.jit import hot
-from gim.memory import Limit, Limits, actions
+from gim.analogy.base import inferences
+from gim.analogy.prior import Prior
+from gim.belief.belief import Belief, due, rule_doubt
+from gim.belief.evidence import EIGHT, Apart, Evidence, is_dense, shared_rows
+from gim.model.deploy import RULE
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
+from gim.model.task import Mind, Task
 from gim.planning.sweeps import rows_of
+from gim.runs.agent import Agent
 
 GROWTH = 0.3  # of what is open, by the root of the episodes so far
 ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
@@ -79,7 +79,7 @@ class Memory(NamedTuple):
     whole: NDArray[np.float64]  # [1] when inference was due next, at the last whole plan
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"policy": actions(self.q), "whole": Limit(-1)}
 
 

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.inference.shared_rows import sums_of_blocks
-from gim.jit import hot
+from gim._compile.jit import hot
+from gim.belief.evidence import sums_of_blocks
 
 
 class Given(NamedTuple):
@@ -25,7 +25,7 @@ class Given(NamedTuple):
 
 
 class ReadApart(NamedTuple):
-    """Visits by next state as `gim.inference.shared_rows.Apart`, with room for sums of its rows."""
+    """Visits by next state as `gim.belief.evidence.Apart`, with room for sums of its rows."""
 
     met: tuple[Any, Any, Any]  # values, columns and row starts of the counts
     n0: NDArray[np.float64]  # [S*A] visits that each prediction counts for

@@ -1,7 +1,7 @@
 """What follows from a belief in the memory: for agents that count, whatever they plan by.
 
 Such an agent keeps a `belief` in its memory, and as a rule a `policy` [H, S]; it calls `observe` in
-`learn` and `inferred_when_due` in `think` (`gim.inference.belief`)::
+`learn` and `inferred_when_due` in `think` (`gim.belief.belief`)::
 
     @dataclass(frozen=True)
     class MyAgent(Counting, Agent): ...
@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Mind, Task
-from gim.inference.base import Inference
-from gim.inference.belief import Belief, believed_model, with_room
+from gim.analogy.base import Inference
+from gim.belief.belief import Belief, believed_model, with_room
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
+from gim.model.task import Mind, Task
 
 
 class Counting:

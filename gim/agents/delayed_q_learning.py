@@ -15,12 +15,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim._base.params import Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, VISITS, Limits, actions
 from gim.agents.q_learning import first_best, keep_best
-from gim.jit import hot
-from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, largest_reward
-from gim.params import Within
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, TERMINATED, Agent
 
 
 class Memory(NamedTuple):
@@ -39,7 +40,7 @@ class Memory(NamedTuple):
     epsilon1: NDArray[np.float64]  # [1]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         counts = dict.fromkeys(("samples", "t", "step", "changed"), VISITS)
         return counts | {"best": actions(self.q), "m": SAME, "gamma": SAME}
 

@@ -17,10 +17,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim._base.params import Within
+from gim._compile.jit import hot
 from gim.agents.q_learning import Memory, epsilon_greedy, new_memory
-from gim.jit import hot
-from gim.params import Within
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, TERMINATED, Agent
 
 A, B, SUM = 0, 1, 2  # the tables of the memory: two, and their sum
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._compile.jit import bind
 from gim.agents.backups import most_of, sums_apart, sums_csr, sums_dense
-from gim.jit import bind
 from gim.planning.sweeps import take_best
 
 sums = sums_dense  # the template is bound to those of one form of N

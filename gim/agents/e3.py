@@ -19,12 +19,13 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim._base.params import Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limit, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.rmax import review_inferred, wander, wandering
-from gim.exploration.base import Choices, new_choices
-from gim.inference.base import inferences
-from gim.inference.belief import (
+from gim.analogy.base import inferences
+from gim.belief.belief import (
     Belief,
     divided,
     due,
@@ -34,13 +35,13 @@ from gim.inference.belief import (
     observe,
     with_loops,
 )
-from gim.jit import hot
-from gim.memory import SAME, Limit, Limits, actions
 from gim.model.counts import END, STATE, Known, new_known, review, update_known
 from gim.model.rewards import LargestReward, LeastReward, reward_range
-from gim.params import Within
-from gim.planners import Model
+from gim.model.task import Mind, Task
+from gim.paper.walks.base import Choices, new_choices
 from gim.planning import backward_induction
+from gim.planning.planners import Model
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK, Agent
 
 UNDECIDED, EXPLORE, EXPLOIT = 0, 1, 2  # what is done in known states
 
@@ -59,7 +60,7 @@ class Memory(NamedTuple):
     exploit: NDArray[np.int64]  # [H, S] the best policy within the known states
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         plans = dict.fromkeys(("explore", "exploit"), actions(self.known.mask))
         return plans | {"epsilon": SAME, "mode": Limit(UNDECIDED, EXPLOIT)}
 

@@ -14,14 +14,15 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, THINK, Mind, Task
+from gim._compile.jit import hot
+from gim._compile.memory import Limits, actions
 from gim.agents.counting import Counting, note_learned_range
-from gim.inference.belief import Belief, due, inferred_when_due, new_belief, observe
-from gim.inference.evidence import Evidence
-from gim.jit import hot
-from gim.memory import Limits, actions
+from gim.belief.belief import Belief, due, inferred_when_due, new_belief, observe
+from gim.belief.evidence import Evidence
 from gim.model.counts import seen
 from gim.model.rewards import reward_range
+from gim.model.task import Mind, Task
+from gim.runs.agent import GO_ON, GROW, THINK
 
 WORK = 1 << 17  # backups of pairs, of plans inside an episode, that one step may cost
 
@@ -43,7 +44,7 @@ class Memory(NamedTuple):
     surprise_weight: NDArray[np.float64]  # [1] sum of those weights
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"policy": actions(self.q)}
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from gim._compile.jit import entry, rare
 from gim.agents.factors import NOBODY, context, speaker
-from gim.jit import entry, rare
 
 
 @rare

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Task
+from gim._compile.jit import hot
+from gim._compile.memory import Limits, actions
 from gim.agents.factor_predictions import predicted
 from gim.agents.factors import (
     Factors,
@@ -25,11 +26,11 @@ from gim.agents.factors import (
     variables_of,
 )
 from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
-from gim.inference.belief import Belief, new_belief, observe
-from gim.jit import hot
-from gim.memory import Limits, actions
+from gim.belief.belief import Belief, new_belief, observe
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK
 
 
 class Memory(NamedTuple):
@@ -42,7 +43,7 @@ class Memory(NamedTuple):
     policy: NDArray[np.int64]  # [H, S]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"policy": actions(self.known)}
 
 

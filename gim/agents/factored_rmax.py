@@ -14,12 +14,13 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent, Task
+from gim._base.params import OneOf, Within
 from gim.agents.factored import Factored
 from gim.agents.factors import Guess, variables_of
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 from gim.model.rewards import LargestReward
-from gim.params import OneOf, Within
+from gim.model.task import Task
+from gim.runs.agent import Agent
 
 Codes = NDArray[np.int64]
 Floats = NDArray[np.float64]

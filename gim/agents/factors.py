@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Task
-from gim.jit import hot, rare
-from gim.memory import SAME, VISITS, Limit, Limits
-from gim.variables import Variables
+from gim._compile.jit import hot, rare
+from gim._compile.memory import SAME, VISITS, Limit, Limits
+from gim.mdp.variables import Variables
+from gim.model.task import Task
 
 MOST = 1 << 26  # entries of all tables
 NOBODY = -1  # no guess predicts the part
@@ -60,7 +60,7 @@ class Factors(NamedTuple):
     unit: NDArray[np.float64]  # [1] width of the reward range
 
     def limits(self) -> Limits:
-        """All that says where something stands is as at the start (see `gim.memory`)."""
+        """All that says where something stands is as at the start (see `gim._compile.memory`)."""
         counts = {"n": VISITS, "fought": VISITS, "table": FINITE, "lead": FINITE}
         return dict.fromkeys(set(self._fields) - {"active"}, SAME) | counts
 

@@ -11,17 +11,18 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gim.agent import Agent, Mind, Task
+from gim._base.params import OneOf, Within
+from gim._base.registry import did_you_mean
 from gim.agents.phases import Memory, Phases
-from gim.exploration.base import explorations
-from gim.inference.belief import estimate, mean_rewards
-from gim.inference.prior import prior_of
+from gim.analogy.prior import prior_of
+from gim.belief.belief import estimate, mean_rewards
 from gim.model.completion.base import completions
 from gim.model.counts import Known
 from gim.model.dynamics import check_completion, complete
-from gim.params import OneOf, Within
-from gim.planners import Planner
-from gim.registry import did_you_mean
+from gim.model.task import Mind, Task
+from gim.paper.walks.base import explorations
+from gim.planning.planners import Planner
+from gim.runs.agent import Agent
 
 PUBLISHED = "als(rank=10,ridge=0.03)"  # the completion of the paper's experiments
 PUBLISHED_M = {"synthetic": 50, "gridworld": 20, "casinoland": 10, "riverswim": 50}

@@ -13,14 +13,15 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gim.agent import Agent, Mind
+from gim._base.params import Within
 from gim.agents.episodic import Episodic, Memory
-from gim.inference.base import inferences
-from gim.inference.belief import divided, mean_rewards
-from gim.inference.evidence import Evidence
+from gim.analogy.base import inferences
+from gim.belief.belief import divided, mean_rewards
+from gim.belief.evidence import Evidence
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
-from gim.params import Within
+from gim.model.task import Mind
 from gim.planning import optimistic_induction_into
+from gim.runs.agent import Agent
 
 NEVER_MET = 1e-300  # in place of 0 visits: a bonus that only the ceiling bounds
 

@@ -15,11 +15,12 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated
 
-from gim.agent import Agent, Task
+from gim._base.params import OneOf, Within
 from gim.agents.factored import Factored
 from gim.agents.factors import MOST, Guess, variables_of
 from gim.model.rewards import LargestReward
-from gim.params import OneOf, Within
+from gim.model.task import Task
+from gim.runs.agent import Agent
 
 
 @dataclass(frozen=True)

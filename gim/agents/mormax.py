@@ -21,11 +21,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim._base.params import Within
+from gim._compile.jit import hot
+from gim._compile.memory import Limit, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.predicted_rmax import known_payments, with_heaven
-from gim.inference.base import inferences
-from gim.inference.belief import (
+from gim.analogy.base import inferences
+from gim.belief.belief import (
     Belief,
     divided,
     due,
@@ -34,12 +36,11 @@ from gim.inference.belief import (
     new_belief,
     observe,
 )
-from gim.jit import hot
-from gim.memory import Limit, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, reward_range
-from gim.params import Within
-from gim.planners import Model
+from gim.model.task import Mind, Task
 from gim.planning import Plan, backward_induction
+from gim.planning.planners import Model
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK, Agent
 
 NONE = -1  # no pair has m new visits
 
@@ -62,7 +63,7 @@ class Memory(NamedTuple):
     policy: NDArray[np.int64]  # [H, S]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         S, A, m = self.to.shape
         states = Limit(0, S - 1)
         return {

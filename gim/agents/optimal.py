@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, Agent, Mind, Task
-from gim.jit import hot
-from gim.memory import SAME, Limit, Limits
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limit, Limits
+from gim.model.task import Mind, Task
 from gim.planning import backward_induction
+from gim.runs.agent import GO_ON, Agent
 
 
 class Memory(NamedTuple):
@@ -21,7 +22,7 @@ class Memory(NamedTuple):
     actions: NDArray[np.int64]  # [1] how many there are
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"policy": Limit(0, int(self.actions[0]) - 1), "actions": SAME}
 
 

@@ -22,12 +22,13 @@ from typing import Annotated, Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim._base.params import OneOf, Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, VISITS, Limits, actions
 from gim.agents.q_learning import first_best
-from gim.jit import hot
-from gim.memory import SAME, VISITS, Limits, actions
 from gim.model.rewards import LargestReward, LeastReward, most_to_come, reward_range
-from gim.params import OneOf, Within
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, TERMINATED, Agent
 
 
 class Memory(NamedTuple):
@@ -48,7 +49,7 @@ class Memory(NamedTuple):
     delta: NDArray[np.float64]  # [1]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         same = dict.fromkeys(("c", "rest", "delta"), SAME)
         return same | {"best": actions(self.q), "n": VISITS, "steps": VISITS}
 

@@ -21,20 +21,21 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, Agent, Mind, Task
+from gim._base.params import Within
+from gim._compile.jit import bind, hot
+from gim._compile.memory import VISITS, Limit, Limits, actions
 from gim.agents import episodic
 from gim.agents.backups import moments_csr, moments_dense
 from gim.agents.episodic import Episodic
 from gim.agents.ucbvi import columns_csr, columns_dense
-from gim.inference.base import inferences
-from gim.inference.belief import Belief, divided, mean_rewards
-from gim.inference.evidence import Evidence
-from gim.inference.prior import Floats
-from gim.jit import bind, hot
-from gim.memory import VISITS, Limit, Limits, actions
+from gim.analogy.base import inferences
+from gim.analogy.prior import Floats
+from gim.belief.belief import Belief, divided, mean_rewards
+from gim.belief.evidence import Evidence
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
-from gim.params import Within
+from gim.model.task import Mind, Task
 from gim.planning.sweeps import rows_of, take_best
+from gim.runs.agent import GO_ON, Agent
 
 ROOM = 1024  # certificates at first
 
@@ -59,12 +60,12 @@ class Memory(NamedTuple):
     played: NDArray[np.int64]  # [1] episodes that were
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         more = {"certificates": Limit(grows=True), "played": VISITS}
         return more | {"policy": actions(self.q)}
 
     def fault(self) -> str:
-        """What no run leaves behind; see `gim.memory`."""
+        """What no run leaves behind; see `gim._compile.memory`."""
         room = self.certificates.size
         return "" if self.played[0] < room else f"played = {self.played[0]} of a room of {room}"
 

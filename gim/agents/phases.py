@@ -17,16 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim._compile.jit import bind, hot
+from gim._compile.memory import LARGE, SAME, VISITS, Limits, actions
 from gim.agents.counting import Counting
-from gim.exploration.base import GIVE_UP, NOTHING, PLAN, ROOM
-from gim.exploration.curious import choose
-from gim.exploration.curious import observe as follow
-from gim.inference.belief import NEVER, Belief, due, new_belief, observe, with_room
-from gim.jit import bind, hot
-from gim.memory import LARGE, SAME, VISITS, Limits, actions
+from gim.belief.belief import NEVER, Belief, due, new_belief, observe, with_room
 from gim.model.counts import Known, crowded, new_known, review, update_known
-from gim.planners import Model, planned_policy
+from gim.model.task import Mind, Task
+from gim.paper.walks.base import GIVE_UP, NOTHING, PLAN, ROOM
+from gim.paper.walks.curious import choose
+from gim.paper.walks.curious import observe as follow
+from gim.planning.planners import Model, planned_policy
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK
 
 
 class Phase(NamedTuple):
@@ -43,7 +44,7 @@ class Phase(NamedTuple):
     replan: NDArray[np.int64]  # visits that ask for the walk's next plan
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         same = dict.fromkeys(("learns_on", "most", "patience", "wants_plans", "last"), SAME)
         return same | {"idle": VISITS, "replan": LARGE}
 
@@ -58,7 +59,7 @@ class Memory(NamedTuple):
     policy: NDArray[np.int64]  # [H, S]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"policy": actions(self.known.mask)}
 
 

@@ -14,16 +14,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import Mind, Task
 from gim.agents.counting import Counting, note_explored, note_learned_range
-from gim.inference.belief import Belief, with_loops
+from gim.belief.belief import Belief, with_loops
 from gim.model.counts import new_known
 from gim.model.dynamics import learned
-from gim.model.known_rewards import payments
 from gim.model.learned import LearnedModel
-from gim.model.rewards import largest_reward
-from gim.planners import Model
+from gim.model.rewards import largest_reward, payments
+from gim.model.task import Mind, Task
 from gim.planning import backward_induction
+from gim.planning.planners import Model
 
 
 class Prediction(NamedTuple):

@@ -22,16 +22,17 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gim.agent import Agent, Mind
+from gim._base.params import Within
+from gim._compile.jit import entry, hot
 from gim.agents.episodic import Episodic, Memory
-from gim.inference.base import Floats, inferences
-from gim.inference.evidence import Evidence
-from gim.jit import entry, hot
+from gim.analogy.base import Floats, inferences
+from gim.belief.evidence import Evidence
+from gim.mdp.sampling import gamma
 from gim.model.counts import DENSE_LIMIT, dense
 from gim.model.rewards import LargestReward, LeastReward
-from gim.params import Within
+from gim.model.task import Mind
 from gim.planning import backward_induction_into
-from gim.sampling import gamma
+from gim.runs.agent import Agent
 
 TINY = 1e-300  # in place of 0: a gamma variable of small shape may be below any number
 CUT = 1e-4  # of a large row, what its successors met leave for states that are not drawn

@@ -15,11 +15,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, TERMINATED, Agent, Task
-from gim.jit import hot
-from gim.memory import SAME, Limits, actions
-from gim.params import Within
-from gim.sampling import listed, pick
+from gim._base.params import Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limits, actions
+from gim.mdp.sampling import listed, pick
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, TERMINATED, Agent
 
 
 class Memory(NamedTuple):
@@ -34,7 +35,7 @@ class Memory(NamedTuple):
     epsilon: NDArray[np.float64]  # [1]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         same = dict.fromkeys(("actions", "n_actions", "alpha", "gamma", "epsilon"), SAME)
         return same | {"best": actions(self.q)}
 

@@ -8,10 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, Agent, Task
-from gim.jit import hot
-from gim.memory import SAME, Limits
-from gim.sampling import listed, pick
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limits
+from gim.mdp.sampling import listed, pick
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, Agent
 
 
 class Memory(NamedTuple):
@@ -21,7 +22,7 @@ class Memory(NamedTuple):
     n_actions: NDArray[np.int64]  # [S]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"actions": SAME, "n_actions": SAME}
 
 

@@ -15,18 +15,19 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Task
+from gim._base.params import OneOf, Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, VISITS, Limits, actions
 from gim.agents.factors import variables_of
 from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
-from gim.inference.belief import Belief, new_belief, observe
-from gim.jit import hot
-from gim.mdp import TabularMDP
-from gim.memory import SAME, VISITS, Limits, actions
+from gim.belief.belief import Belief, new_belief, observe
+from gim.mdp.tabular import TabularMDP
+from gim.mdp.variables import Variables
 from gim.model.counts import Counts, transitions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LargestReward
-from gim.params import OneOf, Within
-from gim.variables import Variables
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK, Agent
 
 Ints = NDArray[np.int64]
 
@@ -45,7 +46,7 @@ class Memory(NamedTuple):
     policy: NDArray[np.int64]  # [H, S]
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"type": SAME, "n": VISITS, "m": SAME, "policy": actions(self.known)}
 
 

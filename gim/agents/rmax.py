@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Agent, Mind, Task
+from gim._base.params import OneOf, Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.gim import published_m
-from gim.exploration.base import Choices, new_choices
-from gim.inference.base import inferences
-from gim.inference.belief import (
+from gim.analogy.base import inferences
+from gim.belief.belief import (
     Belief,
     divided,
     due,
@@ -31,13 +32,13 @@ from gim.inference.belief import (
     observe,
     with_loops,
 )
-from gim.jit import hot
-from gim.memory import SAME, Limits, actions
+from gim.mdp.sampling import listed, pick
 from gim.model.counts import END, PAIR, STATE, Known, new_known, review, update_known
 from gim.model.rewards import LargestReward, largest_reward
-from gim.params import OneOf, Within
-from gim.planners import Model, Planner, looked_ahead, planned_policy
-from gim.sampling import listed, pick
+from gim.model.task import Mind, Task
+from gim.paper.walks.base import Choices, new_choices
+from gim.planning.planners import Model, Planner, looked_ahead, planned_policy
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK, Agent
 
 
 class Memory(NamedTuple):
@@ -54,7 +55,7 @@ class Memory(NamedTuple):
     n_ties: NDArray[np.int64]  # [S] how many they are; 0: the policy says what to do
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         return {"calls_for_plan": SAME, "policy": actions(self.known.mask)}
 
 

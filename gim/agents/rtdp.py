@@ -21,10 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import GO_ON, GROW, TERMINATED, THINK, Mind, Task
+from gim._compile.jit import entry, hot
+from gim._compile.memory import COUNT, SAME, Limit, Limits, actions, row_fault
 from gim.agents.counting import Counting
 from gim.agents.q_learning import first_best, keep_best
-from gim.inference.belief import (
+from gim.belief.belief import (
     Belief,
     believed_model,
     due,
@@ -32,11 +33,11 @@ from gim.inference.belief import (
     new_belief,
     observe,
 )
-from gim.jit import entry, hot
-from gim.memory import COUNT, SAME, Limit, Limits, actions, row_fault
 from gim.model.counts import seen, transitions
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
+from gim.model.task import Mind, Task
+from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK
 
 FOREVER = np.iinfo(np.int64).max  # as a number of visits
 
@@ -52,12 +53,12 @@ class Added(NamedTuple):
     n_r: NDArray[np.float64]  # [S, A] visits behind the rewards
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         S, grown = len(self.n), Limit(grows=True)
         return {"N": grown, "next": Limit(0, S - 1, grows=True), "first": Limit(0, COUNT)}
 
     def fault(self) -> str:
-        """What no run leaves behind; see `gim.memory`."""
+        """What no run leaves behind; see `gim._compile.memory`."""
         return row_fault(self.first, self.N, self.next)
 
 
@@ -76,7 +77,7 @@ class Memory(NamedTuple):
     top: NDArray[np.float64]  # [1] the largest value
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         same = dict.fromkeys(("m", "enough", "gamma"), SAME)
         return same | {"best": actions(self.q)}
 

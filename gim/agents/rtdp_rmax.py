@@ -11,11 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from gim.agent import Agent
+from gim._base.params import Within
 from gim.agents.rtdp import RTDP
-from gim.inference.base import inferences
+from gim.analogy.base import inferences
 from gim.model.rewards import LargestReward, LeastReward
-from gim.params import Within
+from gim.runs.agent import Agent
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,12 @@ from typing import Annotated, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import GO_ON, TERMINATED, Agent, Task
+from gim._base.params import Within
+from gim._compile.jit import hot
+from gim._compile.memory import SAME, Limits, actions
 from gim.agents.q_learning import epsilon_greedy, keep_best, new_memory
-from gim.jit import hot
-from gim.memory import SAME, Limits, actions
-from gim.params import Within
+from gim.model.task import Task
+from gim.runs.agent import GO_ON, TERMINATED, Agent
 
 NONE = -1  # in place of an action: none is chosen yet
 
@@ -37,7 +38,7 @@ class Memory(NamedTuple):
     chosen: NDArray[np.int64]  # [1] the action of the next step, or NONE
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         same = dict.fromkeys(("actions", "n_actions", "alpha", "gamma", "epsilon"), SAME)
         return same | {"best": actions(self.q), "chosen": actions(self.q, none=1)}
 

@@ -14,16 +14,17 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.agent import Agent, Mind, Task
+from gim._base.params import Within
 from gim.agents.phases import Memory, Phases
-from gim.exploration.base import explorations
-from gim.inference.base import inferences
-from gim.inference.belief import estimate, inferred_when_due
-from gim.inference.evidence import Evidence
+from gim.analogy.base import inferences
+from gim.belief.belief import estimate, inferred_when_due
+from gim.belief.evidence import Evidence
 from gim.model.counts import Counts
 from gim.model.rewards import seen_range
-from gim.params import Within
-from gim.planners import Planner
+from gim.model.task import Mind, Task
+from gim.paper.walks.base import explorations
+from gim.planning.planners import Planner
+from gim.runs.agent import Agent
 
 Floats = NDArray[np.float64]
 

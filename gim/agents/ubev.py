@@ -20,16 +20,17 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from gim.agent import Agent, Mind
+from gim._base.params import Within
+from gim._compile.jit import bind
 from gim.agents.episodic import Episodic, Memory
-from gim.inference.base import inferences
-from gim.inference.belief import divided, mean_rewards
-from gim.inference.evidence import Evidence
-from gim.inference.prior import Floats
-from gim.jit import bind
+from gim.analogy.base import inferences
+from gim.analogy.prior import Floats
+from gim.belief.belief import divided, mean_rewards
+from gim.belief.evidence import Evidence
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
-from gim.params import Within
+from gim.model.task import Mind
 from gim.planning.sweeps import expect_csr, expect_dense, rows_of, take_best
+from gim.runs.agent import Agent
 
 expect = expect_dense  # the template below is bound to one or the other
 

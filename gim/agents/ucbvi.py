@@ -24,15 +24,16 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from gim.agent import Agent, Mind
+from gim._base.params import OneOf, Within
+from gim._compile.jit import bind, entry
 from gim.agents.backups import Given, moments_csr, moments_dense
 from gim.agents.episodic import Episodic, Memory
-from gim.inference.base import inferences
-from gim.inference.evidence import Evidence
-from gim.jit import bind, entry
+from gim.analogy.base import inferences
+from gim.belief.evidence import Evidence
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
-from gim.params import OneOf, Within
+from gim.model.task import Mind
 from gim.planning.sweeps import rows_of, take_best
+from gim.runs.agent import Agent
 
 
 @entry

@@ -16,13 +16,14 @@ import math
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from gim.agent import Agent, Mind
+from gim._base.params import Within
 from gim.agents.episodic import Episodic, Memory
 from gim.agents.mbie import plan_within
-from gim.inference.base import inferences
-from gim.inference.evidence import Evidence
+from gim.analogy.base import inferences
+from gim.belief.evidence import Evidence
 from gim.model.rewards import LargestReward, LeastReward
-from gim.params import Within
+from gim.model.task import Mind
+from gim.runs.agent import Agent
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gim.inference.belief import Belief
+from gim.belief.belief import Belief
 from gim.model.counts import Counts, rewards_by_triple, transitions
 
 LIKELY = 0.01  # chance from which a way that is predicted leads from one state to another

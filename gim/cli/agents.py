@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 
-from gim.agent import agents
 from gim.cli.listing import listing
+from gim.runs.agent import agents
 
 MORE = """\
 Write an agent as its name and what differs from the defaults: q_learning:alpha=0.2,epsilon=0.05"""

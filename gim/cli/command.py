@@ -25,11 +25,11 @@ from types import ModuleType
 from typing import Any, NoReturn, TextIO, cast
 
 import gim
-from gim.colour import coloured, paint
-from gim.escapes import CONTROL, DEAD, Guarded
-from gim.interrupts import commanded, ending
-from gim.limits import bounded_memory, too_large
-from gim.registry import did_you_mean
+from gim._base.escapes import CONTROL, DEAD, Guarded
+from gim._base.interrupts import commanded, ending
+from gim._base.limits import bounded_memory, too_large
+from gim._base.registry import did_you_mean
+from gim.cli.colour import coloured, paint
 
 FAILED, WRONG, RESUMABLE, INTERRUPTED = 1, 2, 75, 130  # exit statuses
 BUG = (

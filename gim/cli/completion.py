@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import argparse
 
-from gim.agent import agents
 from gim.cli.command import parsers_of
 from gim.envs import tasks
-from gim.experiments.catalogue import catalogue, groups
+from gim.runs.agent import agents
+from gim_lab.experiments.catalogue import catalogue, groups
 
 SHELLS = ("bash", "zsh", "fish")
 BASH = """\

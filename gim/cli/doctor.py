@@ -16,11 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import gim
+from gim._base.limits import available_memory, processors
+from gim.cli.colour import paint
 from gim.cli.command import FAILED
 from gim.cli.screen import table
-from gim.colour import paint
-from gim.experiments.engines.base import processors
-from gim.limits import available_memory
 
 NEEDED = ("numpy", "scipy", "numba", "gymnasium")
 EXTRAS = {  # what an extra is for, and what it brings

@@ -12,26 +12,26 @@ from pathlib import Path
 
 import numpy as np
 
-from gim import arguments, files
+from gim._base import arguments, files
+from gim._base.limits import SEED
+from gim._compile.memory import COUNT
+from gim.analogy.analogy import Analogy
+from gim.analogy.base import Frame
+from gim.analogy.structure import Rule
+from gim.belief.analogies import analogies, rule_names
+from gim.belief.belief import belief_of
+from gim.belief.certificate import certified, facts_of
+from gim.belief.shares import SHARE, percent
 from gim.cli.command import needs, whole
 from gim.cli.screen import table
 from gim.cli.summary import in_words
-from gim.deploy import names_of
-from gim.inference.analogies import analogies, rule_names
-from gim.inference.analogy import Analogy
-from gim.inference.base import Frame
-from gim.inference.belief import belief_of
-from gim.inference.certificate import certified, facts_of
-from gim.inference.structure import Rule
-from gim.limits import SEED
-from gim.mdp import TabularMDP
-from gim.memory import COUNT
+from gim.envs.worlds import world_of
+from gim.mdp.naming import names_of
+from gim.mdp.tabular import TabularMDP
 from gim.model.completion.base import completions
 from gim.model.matrices import Spectrum, dynamic_matrices, oversampling, spectrum
 from gim.model.rehearsal import Rehearsal, rehearse, sample
-from gim.run import task_of
-from gim.shares import SHARE, percent
-from gim.worlds import world_of
+from gim.runs.run import task_of
 
 ENTRIES = 2_000_000  # of all dynamic matrices together; beyond it only the plain facts are shown
 DIAMETER_STATES = 1000

@@ -18,16 +18,16 @@ from typing import Any
 
 import numpy as np
 
+from gim._base.files import replacing_all
+from gim._base.terminal import duration
+from gim.belief.certificate import certifiable
 from gim.cli.command import whole
-from gim.files import replacing_all
-from gim.inference.certificate import certifiable
+from gim.cli.progress import Progress
 from gim.logs import Log, from_log, learn
 from gim.logs.learned import DRAWS, Learned
 from gim.logs.learning import MOST_PLANNED
 from gim.logs.page import page
 from gim.logs.worth import values_of
-from gim.progress import Progress
-from gim.terminal import duration
 
 STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
 SOON = 10.0  # seconds of which nothing is said beforehand

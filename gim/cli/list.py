@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import textwrap
 
+from gim._base.registry import Registry, did_you_mean
 from gim.cli.listing import listing
-from gim.registry import Registry, did_you_mean
 
 
 def options(parser: argparse.ArgumentParser) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any, get_args
 
+from gim._base.params import Parameter, describe
+from gim._base.registry import Registry
 from gim.cli.screen import table
-from gim.params import Parameter, describe
-from gim.registry import Registry
 
 KINDS = {bool: "true or false", int: "whole number", float: "number", str: "text"}
 

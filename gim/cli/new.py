@@ -15,12 +15,12 @@ import re
 from importlib.resources import files
 from pathlib import Path
 
-from gim.agent import agents
+from gim._base.registry import Registry, did_you_mean, snake
+from gim._base.replacing import replacing
+from gim.analogy.candidates.base import candidates
 from gim.envs import tasks
-from gim.experiments.experiment import experiments
-from gim.inference.candidates.base import candidates
-from gim.registry import Registry, did_you_mean, snake
-from gim.replacing import replacing
+from gim.runs.agent import agents
+from gim_lab.experiments.experiment import experiments
 
 KINDS: dict[str, Registry] = {
     "agent": agents,

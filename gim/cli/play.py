@@ -12,10 +12,10 @@ import argparse
 from pathlib import Path
 
 from gim.cli.command import whole
-from gim.evaluation import evaluate
-from gim.loading import load
-from gim.mdp import TabularMDP
-from gim.worlds import world_of
+from gim.envs.worlds import world_of
+from gim.mdp.tabular import TabularMDP
+from gim.runs.evaluation import evaluate
+from gim.runs.loading import load
 
 
 def options(parser: argparse.ArgumentParser) -> None:

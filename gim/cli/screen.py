@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gim import terminal
-from gim.colour import paint
+from gim._base import terminal
+from gim.cli.colour import paint
 
 VERDICTS = {
     "does not hold": "red",
@@ -21,7 +21,7 @@ VERDICTS = {
 def table(
     rows: Iterable[Sequence[Any]], headers: Sequence[str] | None = None, align: str | None = None
 ) -> str:
-    """`gim.terminal.table` for stdout: folded to its width, the names of columns in bold."""
+    """`gim._base.terminal.table` for stdout: folded to its width, the names of columns in bold."""
     made = terminal.table(rows, headers, align, width=width())
     if headers is None:
         return made

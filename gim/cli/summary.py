@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from gim._base.terminal import count, sparkline
+from gim.analogy.structure import Rule
+from gim.belief.certificate import certifiable, certify
 from gim.cli.screen import table, width
-from gim.inference.certificate import certifiable, certify
-from gim.inference.structure import Rule
-from gim.mdp import TabularMDP
-from gim.policy import Policy
-from gim.runs import Run
-from gim.terminal import count, sparkline
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
+from gim.runs.runs import Run
 
 FEW = 30  # states of which a policy is shown
 RULES = 12  # that are shown

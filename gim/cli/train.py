@@ -21,9 +21,10 @@ from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
 
-from gim import files
-from gim.agent import agents
-from gim.checkpoints import Checkpoints
+from gim._base import files
+from gim._base.interrupts import ending, interrupts, say
+from gim._base.limits import check_trials
+from gim._base.terminal import count
 from gim.cli.command import (
     INTERRUPTED,
     RESUMABLE,
@@ -34,21 +35,20 @@ from gim.cli.command import (
     minutes,
     whole,
 )
+from gim.cli.progress import Progress
 from gim.cli.summary import summary, summary_of_many
-from gim.interrupts import ending, interrupts, say
-from gim.limits import check_trials
-from gim.loading import load
-from gim.mdp import TabularMDP
+from gim.envs.worlds import world_of
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
 from gim.planning.checks import check_work
 from gim.planning.evaluation import STEP
 from gim.planning.linear import entries_of
-from gim.policy import Policy
-from gim.progress import Progress
-from gim.reports import Report
-from gim.run import prepare
-from gim.runs import Interrupted, Run
-from gim.terminal import count
-from gim.worlds import world_of
+from gim.runs.agent import agents
+from gim.runs.checkpoints import Checkpoints
+from gim.runs.loading import load
+from gim.runs.reports import Report
+from gim.runs.run import prepare
+from gim.runs.runs import Interrupted, Run
 
 COMPILING = "compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}

@@ -1,7 +1,7 @@
 """The tasks, one a file; importing this package registers them all with Gymnasium."""
 
 from gim.envs.base import make, task, tasks
-from gim.gymnasium_env import TabularEnv
+from gim.mdp.gymnasium_env import TabularEnv
 
 __all__ = ["TabularEnv", "make", "task", "tasks"]
 

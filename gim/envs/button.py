@@ -7,12 +7,11 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
+from gim._base.params import Within
+from gim.envs.base import described, made_of, task
 from gim.envs.gridworld import ACTIONS, steps
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 PRESS = len(ACTIONS)
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.envs.base import task
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.tabular import TabularMDP
 
 CHANCE = (0.4, 0.5, 0.2, 0.9)  # that the lever of each room pays
 PRIZE = (198.75, 160.0, 500.0, 72.22)

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.envs.base import rewards_of_states, task
-from gim.envs.made_of import check_entries
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import check_entries, rewards_of_states, task
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Clusters-v0", examples=("S=10,A=4,clusters=3",))

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.envs.base import rewards_of_states, task
-from gim.envs.made_of import check_entries
+from gim._base.params import OneOf, Within
+from gim.envs.base import check_entries, rewards_of_states, task
 from gim.envs.shared_factors import shared_factors
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Duplicates-v0", examples=("S=8,A=4,copies=2",))

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.envs.base import task
-from gim.envs.made_of import check_entries
+from gim._base.params import Within
+from gim.envs.base import check_entries, task
 from gim.envs.shared_factors import shared_factors
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Exceptions-v0", examples=("S=10,A=6",))

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import LISTED, check_entries
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import LISTED, check_entries, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Garnet-v0", examples=("S=10,A=3,horizon=10",))

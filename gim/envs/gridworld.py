@@ -7,11 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import LISTED, check_entries
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim._base.params import OneOf, Within
+from gim.envs.base import LISTED, check_entries, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 Cell = tuple[int, int]  # row and column
 

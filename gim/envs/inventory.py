@@ -8,11 +8,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import LISTED, check_entries, described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import LISTED, check_entries, described, made_of, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Inventory-v0", examples=("capacity=6,largest=3,demand=2.0,horizon=8",))

@@ -6,12 +6,11 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
+from gim._base.params import Within
+from gim.envs.base import LISTED, check_entries, described, made_of, task
 from gim.envs.inventory import leftovers
-from gim.envs.made_of import LISTED, check_entries, described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Inventory2-v0", examples=("capacity=2,largest=1,horizon=8",))

@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import described, made_of, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 ACTIONS = ("run", "repair")
 

@@ -6,10 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.envs.base import rewards_of_states, task
-from gim.envs.made_of import check_entries
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim._base.params import OneOf, Within
+from gim.envs.base import check_entries, rewards_of_states, task
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Mixtures-v0", examples=("S=6,A=3",))

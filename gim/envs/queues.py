@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import described, made_of, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 AWAY, FIRST, SECOND = range(3)
 ACTIONS = ("turn away", "queue 1", "queue 2")

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.envs.base import task
-from gim.envs.made_of import check_entries
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import check_entries, task
+from gim.mdp.tabular import TabularMDP
 from gim.planning import plan
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,9 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from gim.envs.base import task
-from gim.envs.made_of import check_entries, described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import check_entries, described, made_of, task
+from gim.mdp.tabular import TabularMDP
 
 KEEP, BUY, SELL = range(3)
 

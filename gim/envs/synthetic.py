@@ -7,11 +7,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.envs.base import rewards_of_states, task
+from gim._base.params import OneOf, Within
+from gim.envs.base import check_entries, rewards_of_states, task
 from gim.envs.factors import draw_basis, mu1_of, with_mu0, with_mu1
-from gim.envs.made_of import check_entries
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim.mdp.tabular import TabularMDP
 
 Floats = NDArray[np.float64]
 

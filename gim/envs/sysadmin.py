@@ -7,10 +7,9 @@ from typing import Annotated
 import numpy as np
 from scipy import sparse
 
-from gim.envs.base import task
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim._base.params import OneOf, Within
+from gim.envs.base import described, made_of, task
+from gim.mdp.tabular import TabularMDP
 
 STAYS, LIFT = 0.45, 0.5  # a running machine stays up: STAYS + LIFT (1 + running) / (1 + neighbours)
 COMES_BACK = 0.1  # a broken machine comes back by itself

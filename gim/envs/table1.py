@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from gim.convert import from_outcomes
+from gim._base.params import Within
 from gim.envs.base import task
 from gim.envs.gridworld import ACTIONS, steps
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Table1-v0")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gim.envs.base import tasks
-from gim.gymnasium_env import TabularEnv
+from gim.mdp.gymnasium_env import TabularEnv
 
 
 class TaskEnv(TabularEnv):

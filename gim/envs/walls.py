@@ -6,11 +6,10 @@ from typing import Annotated
 
 import numpy as np
 
-from gim.envs.base import task
+from gim._base.params import Within
+from gim.envs.base import described, made_of, task
 from gim.envs.gridworld import ACTIONS, MOVES, Cell, gridworld, open_grid
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim.mdp.tabular import TabularMDP
 
 
 @task("gim/Walls-v0", examples=("size=3,walls=2,horizon=8",))

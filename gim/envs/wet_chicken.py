@@ -7,11 +7,10 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import Within
+from gim._base.params import Within
+from gim.envs.base import described, made_of, task
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 ACTIONS = ("drift", "hold", "paddle back", "left", "right")
 MOVES = ((0, 0), (-1, 0), (-2, 0), (0, -1), (0, 1))  # in x, downstream, and y, across

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Annotated
 
-from gim.convert import from_outcomes
-from gim.envs.base import task
+from gim._base.params import OneOf, Within
+from gim.envs.base import described, made_of, task
 from gim.envs.gridworld import ACTIONS, MOVES
-from gim.envs.made_of import described, made_of
-from gim.mdp import TabularMDP
-from gim.params import OneOf, Within
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
 
 WIND = (0, 0, 0, 1, 1, 1, 2, 2, 1, 0)  # cells upwards, by the column left
 ROWS, START, GOAL = 7, (3, 0), (3, 7)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.arguments import several
-from gim.params import brief
+from gim._base.arguments import several
+from gim._base.params import brief
 
 Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]

@@ -9,22 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.agent import Mind, Task
-from gim.inference.base import Inference, inferences
-from gim.inference.belief import Belief, believed_model, estimate, inferred_when_due
-from gim.inference.evidence import Evidence
-from gim.inference.prior import Prior, no_prior
+from gim._base.params import brief
+from gim.analogy.base import Inference, inferences
+from gim.analogy.prior import Prior, no_prior
+from gim.belief.belief import Belief, believed_model, estimate, inferred_when_due
+from gim.belief.evidence import Evidence
 from gim.logs.bans import some_of
 from gim.logs.experience import within_experience
 from gim.logs.given import by_labels
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
 from gim.logs.table import LARGEST
-from gim.model.known_rewards import returned
+from gim.mdp.tables import own_numbers
 from gim.model.learned import LearnedModel
-from gim.model.rewards import seen_range
-from gim.params import brief
-from gim.tables import own_numbers
+from gim.model.rewards import returned, seen_range
+from gim.model.task import Mind, Task
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
 DOUBTED = 0.1  # chance that its predicted reward fails, above which it is not played either

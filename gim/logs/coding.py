@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.logs.sources import pyarrow
-from gim.names import label_of
+from gim.mdp.names import label_of
 
 Codes = NDArray[np.int32]
 Floats = NDArray[np.float64]

@@ -16,8 +16,8 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from gim.inference.prior import Prior, no_prior
-from gim.inference.worth import VISITS, HeldOut, worth_of
+from gim.analogy.prior import Prior, no_prior
+from gim.analogy.worth import VISITS, HeldOut, worth_of
 from gim.logs.log import Log
 from gim.model.counts import transitions
 

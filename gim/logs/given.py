@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from gim.logs.bans import check_allowed
 from gim.logs.log import Log
+from gim.mdp.policy.alignment import Place, as_array
 from gim.planning.checks import checked_policy
-from gim.policy.alignment import Place, as_array
 
 
 def given_policy(given: Any, log: Log, horizon: int | None) -> NDArray[Any]:

@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.columns import tell
 from gim.logs.table import Part
-from gim.variables import Variables
+from gim.mdp.columns import tell
+from gim.mdp.variables import Variables
 
 Ints = NDArray[Any]  # whole numbers of 32 or 64 bits
 TABLE = 1 << 24  # up to so many keys, those met are found in a table

@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.escapes import shown
-from gim.inference.belief import Belief
-from gim.inference.certificate import Certificate, certifiable, certify
-from gim.inference.evidence import csr_of
-from gim.inference.grounds import Aim, Grounds
-from gim.inference.unseen import RESTS, weight, widened
-from gim.inference.witnesses import Witness, refuted
+from gim._base.escapes import shown
+from gim.analogy.unseen import RESTS, weight, widened
+from gim.analogy.witnesses import Witness, refuted
+from gim.belief.belief import Belief
+from gim.belief.certificate import Certificate, certifiable, certify
+from gim.belief.evidence import csr_of
+from gim.belief.grounds import Aim, Grounds
+from gim.belief.shares import TAILS
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
 from gim.logs.log import Log
@@ -28,12 +29,11 @@ from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_s
 from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
 from gim.logs.worth import Unknown, return_of, returns, values_of
-from gim.mdp import TabularMDP
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
 from gim.model.counts import transitions
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
-from gim.policy import Policy
-from gim.shares import TAILS
 
 DRAWS = 200
 MOST_WANTED = 20
@@ -46,11 +46,12 @@ CONTRADICTED = "no bound, since the log contradicts"
 class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
-    `estimate` is that of the model. Of worlds drawn from what is believed `gim.shares.SHARE`, nine
-    of ten, lie between `lower` and `upper`. So does what two models say of the policy that are each
-    made from half of the log, and the estimate less what a policy learned from one half loses when
-    the other half judges it: what is inferred may be wrong in many pairs at once, and a policy is
-    chosen because that flatters it, but halves of a log are not wrong in the same way.
+    `estimate` is that of the model. Of worlds drawn from what is believed
+    `gim.belief.shares.SHARE`, nine of ten, lie between `lower` and `upper`. So does what two models
+    say of the policy that are each made from half of the log, and the estimate less what a policy
+    learned from one half loses when the other half judges it: what is inferred may be wrong in many
+    pairs at once, and a policy is chosen because that flatters it, but halves of a log are not
+    wrong in the same way.
 
     Where there is no bound `lower` and `upper` are infinite; `Learned.no_bound` says why.
     """

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from gim.arguments import whole
+from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
 from gim.logs.case import Inferred, baseline_of, inferred
 from gim.logs.learned import Learned
@@ -15,9 +15,9 @@ from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy
 from gim.logs.worth import values_of
-from gim.model.known_rewards import Payments
+from gim.mdp.policy import Policy
+from gim.model.rewards import Payments
 from gim.planning.checks import checked_discount, checked_weight
-from gim.policy import Policy
 
 DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
 MOST_PLANNED = 1 << 27  # steps times pairs

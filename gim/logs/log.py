@@ -9,14 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.escapes import shown
-from gim.inference.unseen import Beginnings
+from gim._base.escapes import shown
+from gim.analogy.unseen import Beginnings
 from gim.logs.bans import restricted
+from gim.mdp.names import Names
+from gim.mdp.policy import Policy
+from gim.mdp.variables import Variables
 from gim.model.counts import Counts
 from gim.model.tally import tally
-from gim.names import Names
-from gim.policy import Policy
-from gim.variables import Variables
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim.belief.shares import TAILS
 from gim.logs.log import Log
 from gim.logs.safe.base import Case, Floats
-from gim.shares import TAILS
 
 DRAWS = 400  # times that episodes are drawn again
 MOST = 1 << 23  # episodes times steps that are looked at

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from gim.escapes import escape
-from gim.inference.analogies import analogies, rule_names
-from gim.inference.base import Frame
-from gim.inference.certificate import certifiable
+from gim._base.escapes import escape
+from gim._base.terminal import width_of
+from gim.analogy.base import Frame
+from gim.belief.analogies import analogies, rule_names
+from gim.belief.certificate import certifiable
+from gim.belief.shares import DEVIATIONS, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
-from gim.shares import DEVIATIONS, percent
-from gim.terminal import width_of
 
 ROWS = 50  # states of a table
 CELLS = 80  # states or actions of a picture

@@ -6,14 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from gim.agent import Task
-from gim.inference.belief import Belief, believed_model
-from gim.inference.prior import no_prior
-from gim.logs.log import Log
-from gim.logs.truth import found_in
+from gim.analogy.prior import no_prior
+from gim.belief.belief import Belief, believed_model
+from gim.logs.log import Log, found_in
+from gim.mdp.names import Names
 from gim.model.learned import LearnedModel
 from gim.model.tally import tally
-from gim.names import Names
+from gim.model.task import Task
 
 
 def read_in(given: Any, task: Task, states: Names, actions: Names) -> Any:

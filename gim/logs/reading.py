@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gim.arguments import several
+from gim._base.arguments import several
 from gim.logs.bans import allowed_pairs
 from gim.logs.faults import Faults
 from gim.logs.labels import Keys

@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from gim.files import check_source
+from gim._base.files import check_source
+from gim._base.registry import did_you_mean
 from gim.logs import minari
-from gim.registry import did_you_mean
 
 Batch = Mapping[str, Any]
 BLOCK = 1 << 22  # bytes of CSV, or a quarter of so many rows, that are read at a time

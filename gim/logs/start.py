@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.params import brief
+from gim._base.params import brief
 
 FORMS = "a state, a list of states, or a mapping of states to their chances"
 

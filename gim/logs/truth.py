@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.logs.log import Log
-from gim.mdp import TabularMDP
-from gim.names import Names
-from gim.policy.alignment import NONE, matched, some_of, unmatched
+from gim.mdp.names import Names
+from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
+from gim.mdp.tabular import TabularMDP
 
 
 def placed(policy: NDArray[Any], log: Log, mdp: TabularMDP) -> NDArray[Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.inference.unseen import Beginnings, new_states
+from gim.analogy.unseen import Beginnings, new_states
 from gim.logs.safe.base import Case, Floats, under
 from gim.planning.evaluation import solve_chain
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.jit import hot, rare
-from gim.limits import REWARD
-from gim.memory import COUNT, SAME, VISITS, Limit, Limits
+from gim._base.limits import REWARD
+from gim._compile.jit import hot, rare
+from gim._compile.memory import COUNT, SAME, VISITS, Limit, Limits
 from gim.model.hash_table import FREE, find, misplaced, rehash
 
 DENSE_LIMIT = 1 << 24  # entries of n(s'|s,a) up to which they are stored dense: 128 MiB
@@ -42,7 +42,7 @@ class Counts(NamedTuple):
     paid2: NDArray[np.float64]  # sum of squared rewards likewise
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         S, A = self.n.shape
         any_size = self.keys.size > 0
         return {
@@ -57,7 +57,7 @@ class Counts(NamedTuple):
         }
 
     def fault(self) -> str:
-        """What no run leaves behind; see `gim.memory`."""
+        """What no run leaves behind; see `gim._compile.memory`."""
         if self.keys.size and (problem := table_fault(self)):
             return problem
         n = np.asarray(transitions(self).sum(axis=-1)).ravel()
@@ -79,7 +79,7 @@ class Known(NamedTuple):
     goal: NDArray[np.int64]  # [1] ceil(rho * available pairs): exploration ends there
 
     def limits(self) -> Limits:
-        """See `gim.memory`."""
+        """See `gim._compile.memory`."""
         S, A = self.mask.shape
         same = dict.fromkeys(("m", "available", "needed", "goal"), SAME)
         return same | {"actions": Limit(0, A), "pairs": Limit(0, S * A)}

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.limits import available_memory
+from gim._base.limits import available_memory
 from gim.model.blocks import complete_blocks, whole
 from gim.model.completion.base import Completion
 from gim.model.counts import Counts, Known, compact, dense, empirical
@@ -152,7 +152,7 @@ def learned(
 ) -> LearnedModel:
     """The model as a thing: a valid MDP with what stands behind each pair.
 
-    `task` is what the agent was told (`gim.agent.Task`); labels are the world's own.
+    `task` is what the agent was told (`gim.runs.agent.Task`); labels are the world's own.
     `supported` are the pairs [S, A] of which something was seen or inferred, where that is known.
     """
     truth = task.truth

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gim.jit import entry, hot
+from gim._compile.jit import entry, hot
 
 FREE = -1  # a key of the hash table that is not taken
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
-from gim.mdp import TabularMDP
-from gim.memory import COUNT
+from gim._base import files
+from gim._compile.memory import COUNT
+from gim.mdp.tabular import TabularMDP
 
 
 class LearnedModel(TabularMDP):

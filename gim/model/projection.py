@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
-from gim.jit import seldom
+from gim._compile.jit import seldom
 
 ROUNDING = 1e-12  # how far from 1 the sum of a distribution may be
 

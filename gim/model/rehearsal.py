@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 from gim.model.completion.base import Completion
 from gim.model.counts import Counts, Known, dense, empirical, new_counts, new_known, review
 from gim.model.dynamics import complete

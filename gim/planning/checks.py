@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.arguments import number, whole
-from gim.limits import check_memory
+from gim._base.arguments import number, whole
+from gim._base.limits import check_memory
 from gim.planning.types import Dynamics, Floats
 
 SUM_TOLERANCE = 1e-8

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gim.jit import entry, hot
+from gim._compile.jit import entry, hot
 from gim.planning.sweeps import rows_of, take_best
 from gim.planning.types import Bools, Floats, Ints
 

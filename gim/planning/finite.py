@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.jit import bind, hot
+from gim._compile.jit import bind, hot
 from gim.planning.checks import check_work, checked_horizon, checked_weight
 from gim.planning.linear import entries_of
 from gim.planning.sweeper import Sweeper

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.jit import entry, rare
+from gim._compile.jit import entry, rare
 
 
 @entry

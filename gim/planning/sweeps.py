@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gim.jit import bind, hot
+from gim._compile.jit import bind, hot
 from gim.planning.types import Ints
 
 EPS = float(np.finfo(np.float64).eps)

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.limits import check_memory
+from gim._base.limits import check_memory
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from gim.agent import Agent
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 from gim.model.matrices import dynamic_matrices
 from gim.plot.look import COLOURS, INK, MAP, VEIL, figure, folded, looks, name_of
-from gim.run import prepare
+from gim.runs.agent import Agent
+from gim.runs.run import prepare
 
 
 @looks

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
-from gim.averages import equal_groups, size_for
-from gim.inference.structure import Rule
-from gim.inference.structure.rule import phrase
+from gim._base.averages import equal_groups, size_for
+from gim.analogy.structure import Rule
+from gim.analogy.structure.rule import phrase
 from gim.plot.look import COLOURS, FAINT, INK, figure, folded, legend_below, looks
-from gim.runs import Run, Runs
+from gim.runs.runs import Run, Runs
 
 POINTS = 60  # of a curve
 DASHES = ("-", (0, (5, 2)), (0, (1, 1.4)))

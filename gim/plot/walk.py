@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
-from gim.agent import Agent
-from gim.mdp import TabularMDP
+from gim._base import files
+from gim.mdp.tabular import TabularMDP
 from gim.model.matrices import dynamic_matrices
 from gim.plot.look import MAP, figure, looks, name_of
-from gim.run import prepare
-from gim.runs import Run
+from gim.runs.agent import Agent
+from gim.runs.run import prepare
+from gim.runs.runs import Run
 
 MOST_NAMED = 6  # actions whose names fit below a table
 CLEAR = 31  # the colour of a film that is none

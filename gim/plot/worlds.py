@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 from gim.plot.look import COLOURS, INK, MAP, figure, folded, legend_below, looks, name_of
 
 ARROWS = {"up": (0, 1), "down": (0, -1), "left": (-1, 0), "right": (1, 0)}

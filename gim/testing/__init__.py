@@ -6,13 +6,13 @@ does not hold; `check_package` runs them over all that a package has registered.
 
 from gim.testing.agents import check_agent
 from gim.testing.candidates import check_candidate
-from gim.testing.claims import check_claim
 from gim.testing.completion import check_completion
-from gim.testing.experiments import check_experiment
 from gim.testing.inference import check_inference
 from gim.testing.package import check_package
 from gim.testing.tasks import check_task
 from gim.testing.walks import check_walk
+from gim_lab.testing.claims import check_claim
+from gim_lab.testing.experiments import check_experiment
 
 __all__ = [
     "check_agent",

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gim.agent import Agent, agents
-from gim.jit import plain
-from gim.loading import load
-from gim.mdp import TabularMDP
-from gim.memory import flatten
-from gim.run import prepare
-from gim.runs import Run
+from gim._compile.jit import plain
+from gim._compile.memory import flatten
+from gim.mdp.tabular import TabularMDP
+from gim.runs.agent import Agent, agents
+from gim.runs.loading import load
+from gim.runs.run import prepare
+from gim.runs.runs import Run
 from gim.testing.steps import Watched, check_belief
 
 

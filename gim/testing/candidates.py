@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.analogy.base import Frame
+from gim.analogy.candidates import Candidate, Data, candidates
 from gim.envs import make
-from gim.inference.base import Frame
-from gim.inference.candidates import Candidate, Data, candidates
-from gim.mdp import TabularMDP
+from gim.mdp.tabular import TabularMDP
 from gim.model.counts import dense, transitions
 from gim.model.rehearsal import sample
 from gim.testing.agents import small_worlds
@@ -31,7 +31,7 @@ def check_candidate(candidate: Candidate, seed: int = 0) -> None:
         AssertionError: with what does not hold.
 
     Example:
-        >>> from gim.inference.candidates import candidates
+        >>> from gim.analogy.candidates import candidates
         >>> check_candidate(candidates.make("marginal"))
     """
     word = str(candidate)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._compile.memory import flatten
 from gim.agents.ucbvi import UCBVI
+from gim.analogy.base import Frame, Inference, Prior, inferences
 from gim.envs import make
-from gim.inference.base import Frame, Inference, Prior, inferences
-from gim.mdp import TabularMDP
-from gim.memory import flatten
+from gim.mdp.tabular import TabularMDP
 from gim.model.counts import Counts, dense, new_counts
 from gim.model.rehearsal import sample
 from gim.testing.agents import check_agent, small_worlds

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from gim.registry import Registry
+from gim._base.registry import Registry
 
 
 def check_package(name: str) -> list[str]:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.model.counts import dense, transitions
-from gim.runs import Run
+from gim.runs.runs import Run
 
 
 class Step(NamedTuple):

@@ -9,9 +9,9 @@ import numpy as np
 from gymnasium.utils.env_checker import check_env
 from scipy import stats
 
-from gim.jit import entry
-from gim.mdp import TabularMDP
-from gim.sampling import begin, step
+from gim._compile.jit import entry
+from gim.mdp.sampling import begin, step
+from gim.mdp.tabular import TabularMDP
 
 SURE = 1e-6  # a p-value below this is no accident, for fixed seeds and up to thousands of tests
 
@@ -23,8 +23,8 @@ def check_task(mdp: TabularMDP, draws: int = 400, seed: int = 0) -> None:
     """Check a task.
 
     The alias tables draw what the exact model says (chi-square per pair, and of the start); dense
-    and sparse storage are the same MDP; saving and loading changes nothing (see `gim.files`); the
-    Gymnasium form passes Gymnasium's own checker; exact facts are finite and consistent.
+    and sparse storage are the same MDP; saving and loading changes nothing (see `gim._base.files`);
+    the Gymnasium form passes Gymnasium's own checker; exact facts are finite and consistent.
 
     Raises:
         AssertionError: with what does not hold.

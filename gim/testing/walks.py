@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from gim._compile.jit import plain
+from gim._compile.memory import flatten
 from gim.agents.gim import GIM
-from gim.exploration.base import GIVE_UP, PLAN, ROOM, Exploration, explorations
-from gim.jit import plain
-from gim.mdp import TabularMDP
-from gim.memory import flatten
+from gim.mdp.sampling import TERMINATED, begin, step
+from gim.mdp.tabular import TabularMDP
 from gim.model.counts import Counts, Known, count, new_counts, new_known, update_known
-from gim.run import prepare
-from gim.sampling import TERMINATED, begin, step
+from gim.paper.walks.base import GIVE_UP, PLAN, ROOM, Exploration, explorations
+from gim.runs.run import prepare
 from gim.testing.agents import check_agent, small_worlds
 from gim.testing.tasks import chi_square
 
@@ -32,7 +32,7 @@ def check_walk(walk: Exploration, seed: int = 0) -> None:
         AssertionError: with what does not hold.
 
     Example:
-        >>> from gim.exploration.balanced import Balanced
+        >>> from gim.paper.walks.balanced import Balanced
         >>> from gim.testing import check_walk
         >>> check_walk(Balanced())
     """
@@ -69,7 +69,7 @@ def _check_choices(walk: Exploration, world: TabularMDP, beta: float, seed: int)
         assert _same(before, _copy(counts, known)), f"{walk} on {world}: observing changes counts"
         assert wish in range(PLAN + ROOM + GIVE_UP + 1), (
             f"{walk} on {world}: observe returns {wish!r}, not what it asks for (NOTHING, PLAN, "
-            "ROOM and GIVE_UP of gim.exploration.base, added up)"
+            "ROOM and GIVE_UP of gim.paper.walks.base, added up)"
         )
         if wish & ROOM:
             memory = walk.grow(memory)

@@ -27,7 +27,7 @@ class Test(NamedTuple):
     name: str
     seconds: float  # of processor time, traced
     compiled: bool  # is it run so
-    reach: frozenset[str]  # such as ``gim/mdp.py TabularMDP.plan``
+    reach: frozenset[str]  # such as ``gim/mdp/tabular.py TabularMDP.plan``
 
 
 class Reach:
@@ -115,10 +115,10 @@ class Reach:
         return digest.hexdigest()
 
     def compiles(self, mutant: Mutant) -> bool:
-        """Whether the fault is in a function that `gim.jit` compiles."""
+        """Whether the fault is in a function that `gim._compile.jit` compiles."""
         tree = ast.parse((self.root / mutant.module).read_bytes())
         froms = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
-        marks = {x.name for node in froms if node.module == "gim.jit" for x in node.names}
+        marks = {x.name for node in froms if node.module == "gim._compile.jit" for x in node.names}
         functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
         made = [f.name for f in functions if marks & {_mark(each) for each in f.decorator_list}]
         return mutant.function.split(".")[0] in made

@@ -41,7 +41,7 @@ def exchange(module: str, function: str, source: bytes) -> None:
     line = python.__code__.co_firstlineno
     (code,) = (c for c in _codes(whole) if (c.co_qualname, c.co_firstlineno) == (function, line))
     before = python.__code__
-    for copy in gc.get_referrers(before):  # those that `gim.jit.bind` has made, too
+    for copy in gc.get_referrers(before):  # those that `gim._compile.jit.bind` has made, too
         if isinstance(copy, FunctionType) and copy.__code__ is before:
             copy.__code__ = code
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
-from gim.agent import agents
-from gim.experiments import execute
+from gim.runs.agent import agents
+from gim_lab import execute
 from tools.robustness import (
     command_lines,
     extremes,

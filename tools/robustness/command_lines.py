@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from gim._base.escapes import BUT_LINES
 from gim.cli import main
-from gim.escapes import BUT_LINES
-from gim.experiments.reproduction import MANIFEST
+from gim_lab.experiments.reproduction import MANIFEST
 
 SECONDS = 20  # of the processor that an input may take, compiling included
 PATIENCE = 30  # times as many by the clock

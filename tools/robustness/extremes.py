@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from gim import planning
-from gim.agent import agents
-from gim.exploration.base import explorations
-from gim.inference.base import inferences
-from gim.mdp import TabularMDP
-from gim.memory import flatten
+from gim._compile.memory import flatten
+from gim.analogy.base import inferences
+from gim.mdp.tabular import TabularMDP
 from gim.model.completion import completions
-from gim.run import prepare
+from gim.paper.walks.base import explorations
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 SMALL = np.array(
     [[[0.5, 0.5, 0], [0, 0.5, 0.5]], [[1, 0, 0], [0, 0, 1]], [[0, 1, 0], [0.2, 0.3, 0.5]]]

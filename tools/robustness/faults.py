@@ -23,10 +23,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from gim import files
-from gim.experiments import Results, Store, execute
-from gim.experiments.execute import grid
-from gim.experiments.trial import Trial
+from gim._base import files
+from gim_lab import Results, Store, execute
+from gim_lab.trials.execute import grid
+from gim_lab.trials.trial import Trial
 
 SIGNALS = (signal.SIGKILL, signal.SIGTERM)
 POINTS = ("before", "half", "written", "placed")  # of a write, where the process may end

@@ -21,19 +21,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from gim import files
-from gim.agent import agents
-from gim.convert import from_outcomes
+from gim._base import files
+from gim._base.params import describe
+from gim._base.registry import parse
 from gim.envs import tasks
-from gim.experiments.study import Study
-from gim.loading import load
 from gim.logs import from_log, learn
-from gim.mdp import TabularMDP
+from gim.mdp.convert import from_outcomes
+from gim.mdp.tabular import TabularMDP
+from gim.mdp.variables import Variables
 from gim.model.learned import LearnedModel
-from gim.params import describe
-from gim.registry import parse
-from gim.run import prepare
-from gim.variables import Variables
+from gim.runs.agent import agents
+from gim.runs.loading import load
+from gim.runs.run import prepare
+from gim_lab.trials.study import Study
 from tools.robustness import command_lines, given, hostile, run_files
 from tools.robustness.inputs import ODD, Refused, Rng, array, refusing
 

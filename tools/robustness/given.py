@@ -12,15 +12,15 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from gim.agent import agents
-from gim.convert import from_step
 from gim.envs import tasks
-from gim.loading import load
 from gim.logs import from_log, learn
-from gim.mdp import TabularMDP
+from gim.mdp.convert import from_step
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.policy import Policy
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.loading import load
+from gim.runs.run import prepare
 from tools.robustness.inputs import ODD, Rng, array, refusing
 
 LABELS: tuple[Any, ...] = (

@@ -15,18 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from gim import escapes, files, html
-from gim.experiments.execute import execute
-from gim.experiments.reproduction import MANIFEST, Manifest
-from gim.experiments.result import Result
-from gim.experiments.results import Results
-from gim.experiments.store import Store
-from gim.experiments.study import Study
-from gim.experiments.trial import Trial
-from gim.loading import load
+from gim._base import escapes, files, html
+from gim._base.terminal import table
 from gim.logs import from_log
-from gim.policy import Policy
-from gim.terminal import table
+from gim.mdp.policy import Policy
+from gim.runs.loading import load
+from gim_lab.experiments.reproduction import MANIFEST, Manifest
+from gim_lab.trials.execute import execute
+from gim_lab.trials.result import Result
+from gim_lab.trials.results import Results
+from gim_lab.trials.store import Store
+from gim_lab.trials.study import Study
+from gim_lab.trials.trial import Trial
 from tools.robustness import run_files
 from tools.robustness.inputs import Rng, refusing
 

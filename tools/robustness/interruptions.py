@@ -22,9 +22,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import gim
-from gim import files
+from gim._base import files
 from gim.cli import main
-from gim.experiments import Store
+from gim_lab import Store
 
 WAYS = {
     "KILL": (signal.SIGKILL,),

@@ -17,8 +17,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gim.experiments import execute
-from gim.experiments.trial import Trial
+from gim_lab import execute
+from gim_lab.trials.trial import Trial
 from tools.robustness import faults
 
 WHO = {  # how their command lines begin

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim import files
-from gim.agent import agents
-from gim.mdp import TabularMDP
-from gim.run import prepare, unpack_run
+from gim._base import files
+from gim.mdp.tabular import TabularMDP
+from gim.runs.agent import agents
+from gim.runs.run import prepare, unpack_run
 from gim.testing.agents import small_worlds
 
 EPISODES = 12

@@ -7,9 +7,9 @@ import time
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from gim.agent import agents
 from gim.envs import tasks
-from gim.run import prepare
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 AGENTS = ("q_learning", "ucbvi", "gim:m=20", "analogist")
 

@@ -24,10 +24,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 import gim
-from gim.agent import agents
 from gim.envs import tasks
-from gim.mdp import TabularMDP
-from gim.run import prepare
+from gim.mdp.tabular import TabularMDP
+from gim.runs.agent import agents
+from gim.runs.run import prepare
 
 Floats = NDArray[np.float64]
 SHORT = (80, 8)  # steps, about, and episodes at the most

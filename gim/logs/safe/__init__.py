@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from gim._base.registry import did_you_mean, parse
 from gim.logs.safe.base import Case, Safe
 from gim.logs.safe.bernstein import Bernstein
 from gim.logs.safe.duipi import DUIPI
@@ -17,7 +18,6 @@ from gim.logs.safe.ramdp import RaMDP
 from gim.logs.safe.robust import Robust
 from gim.logs.safe.spibb import SPIBB, LowerSPIBB
 from gim.logs.safe.vi_lcb import VILCB
-from gim.registry import did_you_mean, parse
 
 METHODS: dict[str, type[Safe]] = {
     "plain": Plain,

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.params import Params
+from gim._base.params import Params
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]

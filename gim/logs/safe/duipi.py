@@ -17,8 +17,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.params import Within
 from gim.logs.safe.base import Case, Floats, Safe, sweeps, under
-from gim.params import Within
 
 
 @dataclass(frozen=True)

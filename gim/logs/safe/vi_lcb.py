@@ -8,8 +8,8 @@ from typing import Annotated
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.logs.safe.base import Case, Floats, Safe
-from gim.params import Within
 
 
 @dataclass(frozen=True)

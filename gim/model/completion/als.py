@@ -12,10 +12,10 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Ints, Method
 from gim.model.completion.least_squares import alternate
 from gim.model.completion.rank import held_out_rank
-from gim.params import Within
 
 
 @dataclass(frozen=True)

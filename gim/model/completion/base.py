@@ -23,7 +23,7 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.registry import Registered, Registry
+from gim._base.registry import Registered, Registry
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from gim.jit import entry, hot
+from gim._compile.jit import entry, hot
 from gim.model.completion.base import Floats
 
 DECAY = 0.7  # of the ridge from one iteration to the next, down to the one asked for

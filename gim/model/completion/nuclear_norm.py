@@ -13,9 +13,9 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Method
 from gim.model.completion.spectral import blocks, largest, relative, soft_threshold, until_settled
-from gim.params import Within
 
 
 @dataclass(frozen=True)

@@ -22,11 +22,11 @@ from typing import Annotated, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Method
 from gim.model.completion.least_squares import solve_each
 from gim.model.completion.rank import held_out_rank
 from gim.model.completion.spectral import blocks, transposed, until_settled
-from gim.params import Within
 
 Bools = NDArray[np.bool_]
 

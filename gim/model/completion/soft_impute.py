@@ -11,6 +11,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Ints, Method, ran_away
 from gim.model.completion.least_squares import alternate
 from gim.model.completion.spectral import (
@@ -23,7 +24,6 @@ from gim.model.completion.spectral import (
     until_settled,
     widest_gap,
 )
-from gim.params import Within
 
 
 @dataclass(frozen=True)

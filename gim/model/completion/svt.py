@@ -12,6 +12,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Method
 from gim.model.completion.spectral import (
     blocks,
@@ -21,7 +22,6 @@ from gim.model.completion.spectral import (
     soft_threshold,
     until_settled,
 )
-from gim.params import Within
 
 
 @dataclass(frozen=True)

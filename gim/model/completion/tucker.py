@@ -13,12 +13,12 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from gim._base.params import Within
 from gim.model.completion.base import Fit, Floats, Ints, Method, unit_scale
 from gim.model.completion.least_squares import lowered, solve_each
 from gim.model.completion.rank import MAX_ITERATIONS, TOLERANCE, best_rank, split
 from gim.model.completion.spectral import leading_basis, transposed
 from gim.model.completion.unfolding import unfolding_rank
-from gim.params import Within
 
 ROUGH_RIDGE = 0.3  # of the unfolding that estimates the rank of the states
 

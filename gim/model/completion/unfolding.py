@@ -15,11 +15,11 @@ from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from gim._base.params import OneOf, Within
 from gim.model.completion.base import Fit, Floats, Ints, Method, unit_scale
 from gim.model.completion.least_squares import lowered, solve_each
 from gim.model.completion.rank import MAX_ITERATIONS, TOLERANCE, best_rank, split
 from gim.model.completion.spectral import leading_basis, transposed
-from gim.params import OneOf, Within
 
 BASIS = 20  # the rank is estimated on this many combinations of the matrices
 

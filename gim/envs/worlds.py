@@ -1,0 +1,137 @@
+"""Worlds by name, written the same way everywhere: on the command line, in code, in study files.
+
+- ``riverswim:length=10``: a task of ours, with its parameters
+- ``my.npz``: an MDP that was saved
+- ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
+- ``my_module:MyEnv-v0``: the same, after a module was imported that registers it
+
+An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
+any other is stepped through.
+"""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import re
+import sys
+from pathlib import Path
+
+import gymnasium
+
+from gim._base.arguments import whole
+from gim._base.limits import INT
+from gim._base.registry import Spec, parse, write
+from gim.envs import tasks
+from gim.mdp.convert import NoTable, from_gymnasium
+from gim.mdp.naming import Built
+from gim.mdp.policy.policy import is_text
+from gim.mdp.tabular import TabularMDP
+from gim.runs.loading import load
+
+World = Built | str | Path  # what stands for a world: see `world_of`
+LOGS = (".csv", ".parquet")  # how the name of a file of transitions ends
+MODULE = re.compile(r"([A-Za-z_][\w.]*):([\w./-]+(?::.*)?)")  # such as my_module:MyEnv-v0:size=5
+
+
+def world_of(given: World, horizon: int | None = None, imports: bool = False) -> Built:
+    """Build a world from its name or spec string; what is built already is passed on.
+
+    Args:
+        given: as above, or a `TabularMDP`, a Gymnasium environment, or the path of a saved MDP.
+        horizon: H, where it is to differ from the world's own, or where that has none.
+        imports: whether a name may hold a module to import, as ``my_module:MyEnv-v0`` does: right
+            where a person has written it, wrong for what comes from a file.
+
+    Returns:
+        A `TabularMDP`, or a Gymnasium environment without a table.
+
+    Example:
+        >>> world_of("riverswim:length=10")
+        <TabularMDP riverswim:length=10: S=10 A=2 H=20 dense>
+    """
+    if horizon is not None:
+        horizon = whole("horizon", horizon, low=1, high=INT)
+    world: Built
+    if isinstance(given, Path):
+        world = load(given, "mdp")
+    elif isinstance(given, str):
+        world = _from_text(_imported(given, imports), horizon)
+    else:
+        world = given
+    if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
+        return world.with_(horizon=horizon)
+    return world
+
+
+def _imported(text: str, allowed: bool) -> str:
+    """The text without the module in front, which is imported: it registers the environment."""
+    found = MODULE.fullmatch(text)
+    if found is None or found[1] in tasks or _there(text):
+        return text
+    module, rest = found.groups()
+    if not allowed:
+        raise ValueError(f"{text!r} would import {module}, which is not done from a file")
+    if (here := str(Path.cwd())) not in sys.path:
+        sys.path.append(here)  # where the `gim` command would not look
+    try:
+        importlib.import_module(module)
+    except Exception as problem:  # foreign code, which may raise anything
+        raise ValueError(f"cannot import {module}, as {text!r} asks for: {problem}") from None
+    return rest
+
+
+def _from_text(text: str, horizon: int | None) -> Built:
+    if text.endswith(".npz"):
+        return load(text, "mdp")
+    spec = parse(text)
+    if spec.name in tasks:
+        mdp: TabularMDP = tasks.make(spec)
+        return mdp
+    if spec.name in gymnasium.registry:
+        return _from_gymnasium(spec, horizon)
+    if _there(spec.name):
+        if spec.args:
+            raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
+        if spec.name.endswith(LOGS) and not is_text(spec.name):
+            raise ValueError(
+                f"{spec.name} is a log, not a world: gim.learn(gim.from_log(...)) or, in a shell, "
+                f"gim learn {spec.name} --state ... --out FOLDER learns from it"
+            )
+        return load(spec.name, "mdp")
+    raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
+
+
+def _there(path: str) -> bool:
+    """Whether a file is there; no name is too long to ask."""
+    try:
+        return Path(path).is_file()
+    except OSError:
+        return False
+
+
+def _from_gymnasium(spec: Spec, horizon: int | None) -> Built:
+    limit = {} if horizon is None else {"max_episode_steps": horizon}
+    try:
+        env = gymnasium.make(spec.name, **(spec.args | limit))
+    except Exception as problem:  # foreign code, which may raise anything
+        raise ValueError(f"gymnasium cannot make {spec.name}: {problem}") from None
+    ours = hasattr(env.unwrapped, "mdp")
+    if env.spec is not None and env.spec.max_episode_steps is None and not ours:
+        fix = f"write {spec.name}:max_episode_steps=100, or give a horizon"
+        raise ValueError(f"{spec.name} has no time limit: {fix}")
+    try:
+        mdp = from_gymnasium(env)
+    except NoTable:
+        return env
+    env.close()
+    mdp.name = write(*spec, nested=False)
+    return mdp
+
+
+def _hint(name: str) -> str:
+    close = difflib.get_close_matches(name, [*tasks.names(), *gymnasium.registry], n=1)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    known = ", ".join(tasks.names())
+    return f"choose from {known}, or give a saved MDP (my.npz) or a Gymnasium id (Taxi-v4)"

@@ -1,5 +1,0 @@
-"""From logs to policies: the benchmarks of the literature, and inventories."""
-
-from gim.experiments.experiment import import_files
-
-import_files(__name__, __path__)

@@ -1,6 +1,0 @@
-"""Inference: what counted pairs say about the others, for every model-based agent (`infer=`)."""
-
-from gim.inference.base import Frame, Inference, Prior, inferences, prior_of
-from gim.inference.by_completion import ByCompletion
-
-__all__ = ["ByCompletion", "Frame", "Inference", "Prior", "inferences", "prior_of"]

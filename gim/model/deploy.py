@@ -1,0 +1,99 @@
+"""From what was learned to the policy to deploy: `run.best_policy()`.
+
+What an agent plays while it learns is often not what it would recommend: bonuses and draws make it
+try things out. To deploy is to plan once more on what it believes, without them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import gymnasium
+import numpy as np
+from gymnasium.spaces import Discrete
+from numpy.typing import NDArray
+
+from gim.mdp.names import Names
+from gim.mdp.policy import Policy
+from gim.mdp.spaces import numbering_of, variables_of_space
+from gim.mdp.tabular import TabularMDP, names_by
+from gim.model.learned import LearnedModel
+from gim.model.task import Task
+from gim.planning import Plan, backward_induction, plan
+from gim.planning.planners import Model
+from gim.runs.agent import Agent
+
+RULE = 0.3  # of the standard deviation that a rule may be wrong by, taken off or added
+Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
+
+
+def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
+    """The policy to deploy of an agent with this memory, in the names of the world."""
+    model = agent.model(memory, task)
+    found = agent.greedy(memory, task) if model is None else planned(model)
+    if found is None:
+        kind = type(agent).__name__
+        raise ValueError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
+    return named(found, world)
+
+
+def planned(model: LearnedModel) -> NDArray[np.int64]:
+    """The policy [H, S] that is best in the model, its rules doubted.
+
+    Every value is less by a part of what the rule behind it may be wrong by: else a plan seeks out
+    where rules that were seen a few times are wrong to its advantage.
+    """
+    if not model.doubt.any():
+        return plan_of(model).policy
+    bare = _bare(model)
+    rows, pays = model.rows(), np.where(bare.available, bare.rewards, -np.inf)
+    policy, v = np.empty((model.horizon, model.S), np.int64), np.zeros(model.S)
+    for h in reversed(range(model.horizon)):
+        mean = rows @ v
+        wide = np.sqrt(np.maximum(rows @ (v * v) - mean * mean, 0.0)).reshape(pays.shape)
+        q = pays + mean.reshape(pays.shape) - RULE * model.doubt * wide
+        policy[h] = q.argmax(axis=1)
+        v = q.max(axis=1)
+    return policy
+
+
+def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -> Plan:
+    """The plan that is best as far as the model is supported by visits or inference.
+
+    It is over the model's horizon, discounted or not, or `endless`: [S] instead of [H, S].
+
+    The row of any other pair is made up, so it is not played where another pair is supported; a
+    state without one is taken to hold the agent, and to pay the least that is known of any pair,
+    if that is negative: else a cost could be escaped by what nobody has tried.
+    """
+    bare = _bare(model)
+    return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
+
+
+def _bare(model: LearnedModel) -> Model:
+    """What can be played of a model, see `plan_of`."""
+    supported = model.supported & model.available
+    lost = ~supported.any(axis=1, keepdims=True)
+    rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
+    playable = model.available & (supported | lost)
+    return Model(model.transitions, rewards, playable, model.horizon)
+
+
+def named(array: NDArray[Any], world: Built) -> Policy:
+    """A policy in the names of a world."""
+    return Policy(array, *names_of(world))
+
+
+def names_of(world: Built) -> tuple[Names, Names]:
+    """What a world calls its states and its actions."""
+    if isinstance(world, TabularMDP):
+        return world.names()
+    return _of_space("state", world.observation_space), _of_space("action", world.action_space)
+
+
+def _of_space(kind: str, space: Any) -> Names:
+    """The values of a space: numbers, which need not begin at 0, or what they are made of."""
+    if isinstance(space, Discrete):
+        return Names(kind, int(space.n), range(int(space.start), int(space.start + space.n)))
+    numbering = numbering_of(f"{kind} space", space)
+    return names_by(kind, numbering.n, None, variables_of_space(kind, numbering))

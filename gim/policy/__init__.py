@@ -1,5 +1,0 @@
-"""Policies: what to do in each state, as an array, a function, a table and a file."""
-
-from gim.policy.policy import Policy
-
-__all__ = ["Policy"]

@@ -1,0 +1,199 @@
+"""What `gim.run(prior=...)` may be: what was learned elsewhere, once or several times.
+
+A model is matched with the world by name: by label, else by the values of variables, else by number
+(`gim.mdp.policy.alignment`), so it may have been learned where states stand in another order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+import numpy as np
+from gim.mdp.naming import Built, names_of
+from gim.model.task import Task
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.mdp.names import Names
+from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
+from gim.mdp.tables import own_numbers
+from gim.mdp.tabular import TabularMDP
+from gim.mdp.variables import Variables
+from gim.model.learned import LearnedModel, same_variables
+from gim.model.rewards import KnownRewards, Payments, by_function, by_pair, by_triple, checked
+from gim.runs.agent import Agent
+from gim.runs.loading import load
+from gim.runs.runs import Run
+
+# -- what `gim.run(rewards=...)` may be: to be learned, the world's own, a table or a function
+
+
+Rewards = Literal["learn", "known"] | Payments | KnownRewards
+
+
+def rewards_given(
+    rewards: Any, agent: Agent, world: Built, mdp: TabularMDP | None, task: Task
+) -> KnownRewards | None:
+    """What `rewards=` says; None: they are to be learned."""
+    if isinstance(rewards, str) and rewards == "learn":
+        return None
+    if type(agent).belief is Agent.belief:
+        raise ValueError(f"{agent} learns no model, so rewards= would change nothing: leave it out")
+    if isinstance(rewards, KnownRewards):
+        return checked(rewards, task.S, task.A)
+    if isinstance(rewards, str):
+        if rewards != "known":
+            raise ValueError(f'rewards = {rewards!r}: give "learn", "known", a table or a function')
+        if mdp is None:
+            raise ValueError('rewards="known" needs a world that shows its table: give an array')
+        return _own(mdp)
+    if callable(rewards):
+        pattern = None if mdp is None else mdp.rows()
+        return checked(by_function(rewards, *names_of(world), pattern), task.S, task.A)
+    return checked(_table(rewards, task.S, task.A), task.S, task.A)
+
+
+def _own(mdp: TabularMDP) -> KnownRewards:
+    """The rewards of a world, by triple where they depend on the next state."""
+    if mdp.rewards_next is None:
+        return by_pair(mdp.rewards)
+    if sparse.issparse(mdp.rewards_next):
+        return by_triple(mdp.rewards_next, mdp.rewards)
+    rows = mdp.rows()
+    pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(rows.indptr))
+    paid = mdp.rewards_next.reshape(-1, mdp.S)[pair, rows.indices]
+    return by_triple(sparse.csr_array((paid, rows.indices, rows.indptr), rows.shape), mdp.rewards)
+
+
+def _table(given: Any, S: int, A: int) -> KnownRewards:
+    """A table of the user's own."""
+    wanted = f"give an array [{S}, {A}] or [{S}, {A}, {S}]"
+    try:
+        table = own_numbers("rewards=", given)
+    except ValueError:
+        raise ValueError(f"rewards= are not numbers: {wanted}, or a function") from None
+    if table.shape not in ((S, A), (S, A, S)):
+        raise ValueError(f"rewards= have the shape {table.shape}: {wanted}")
+    return by_pair(table) if table.ndim == 2 else by_triple(table)
+
+
+# --
+
+
+if TYPE_CHECKING:  # runs without a log do not depend on the code of logs
+    from gim.logs import Log
+
+GivenPrior: TypeAlias = "LearnedModel | Run | Log | str | Path"
+Priors: TypeAlias = "GivenPrior | Sequence[GivenPrior]"
+
+
+def priors_given(
+    prior: Any, agent: Agent, task: Task, states: Names, actions: Names
+) -> tuple[LearnedModel, ...]:
+    """The models that `prior=` stands for, each checked against the world.
+
+    Args:
+        prior: None, a `LearnedModel`, a run with one, a path to either, or a list of these.
+        agent: who is to start from them.
+        task: the world as the agent is told of it.
+        states, actions: what the world calls them.
+    """
+    if prior is None:
+        return ()
+    given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
+    if given and type(agent).belief is Agent.belief:
+        raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
+    models = [_model(each) for each in given]
+    judged, found = agent.judges_priors(), []
+    for model in models:
+        if (model.S, model.A) != (task.S, task.A) and not (judged and same_variables(model, task)):
+            raise ValueError(
+                f"the prior has {model.S} states and {model.A} actions, the world {task.S} and "
+                f"{task.A}: they must agree, or have the same variables and actions, for an agent "
+                "that infers by analogy"
+            )
+        found.append(_renumbered(model, task, states, actions, judged))
+    return tuple(found)
+
+
+def _renumbered(
+    model: LearnedModel, task: Task, states: Names, actions: Names, judged: bool
+) -> LearnedModel:
+    """The model in the world's numbers, as far as it is one of the same states and actions."""
+    if (model.S, model.A) != (task.S, task.A):
+        return model
+    own = (
+        _named("state", model.S, model.state_labels, model.variables),
+        _named("action", model.A, model.action_labels, model.action_variables),
+    )
+    theirs = (
+        _named("state", task.S, states.labels, task.variables),
+        _named("action", task.A, actions.labels, task.action_variables),
+    )
+    found = [matched(each, mine, mine) for mine, each in zip(own, theirs, strict=True)]
+    for mine, each, number in zip(own, theirs, found, strict=True):
+        if (lost := np.flatnonzero(number == NONE)).size:
+            if judged and same_variables(model, task):
+                return model  # its rules hold in another world, and are judged there
+            raise ValueError(
+                f"this prior does not fit the world: {lost.size:,} of the {len(each):,} "
+                f"{each.kind}s there have no match in it: {unmatched(each, lost)}; its own are "
+                f"{some_of(mine)}"
+            )
+    s, a = found
+    if np.array_equal(s, np.arange(model.S)) and np.array_equal(a, np.arange(model.A)):
+        return model
+    return _in_order(model, s, a, task)
+
+
+def _named(kind: str, n: int, labels: Any, variables: Variables | None) -> Names:
+    """By label and by variables, as far as there are any."""
+    if variables is None:
+        return Names(kind, n, labels)
+    return Names(kind, n, labels, [variables.values(i) for i in range(n)], variables.names)
+
+
+def _in_order(
+    model: LearnedModel, s: NDArray[np.int64], a: NDArray[np.int64], task: Task
+) -> LearnedModel:
+    """The model whose state k is its state s[k], and whose action k is its action a[k]."""
+    pairs = np.ix_(s, a)
+
+    def by_next(table: Any) -> Any:
+        rows = (s[:, None] * model.A + a).ravel()
+        return table[rows][:, s] if model.sparse else table[np.ix_(s, a, s)]
+
+    noise = 0.0 if model.noise is None else model.noise[pairs]
+    paid = model.rewards_next
+    found = model.with_(
+        transitions=by_next(model.transitions),
+        rewards=model.rewards[pairs] if paid is None else by_next(paid),
+        start=model.start[s],
+        terminal=model.terminal[s],
+        available=model.available[pairs],
+        noise=noise,
+        state_labels=None,
+        action_labels=None,
+        variables=None if model.variables is None else task.variables,
+        action_variables=None if model.action_variables is None else task.action_variables,
+        visits=model.visits[pairs],
+        known=model.known[pairs],
+        supported=model.supported[pairs],
+    )
+    assert isinstance(found, LearnedModel)
+    return found
+
+
+def _model(given: Any) -> LearnedModel:
+    if isinstance(given, (str, Path)):
+        given = load(given)
+    if isinstance(given, Run):
+        if given.model is None:
+            raise ValueError(f"prior= is a run of {given.agent}, which has learned no model")
+        given = given.model
+    if not isinstance(given, LearnedModel):
+        kind = type(given).__name__
+        raise ValueError(f"prior= is a {kind}: give a model (run.model), a run, or a file of one")
+    return given

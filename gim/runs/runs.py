@@ -1,0 +1,389 @@
+"""A run: one agent in one world from one seed; it can be read, paused, saved and resumed."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from gim.mdp.naming import Built, named, names_of
+from gim.model.task import Mind, Task
+from numpy.typing import NDArray
+
+from gim._base import files, html
+from gim._base.interrupts import interrupts
+from gim._compile.memory import flatten, part, rebuild, trusted
+from gim.mdp.gymnasium_table import spec_of
+from gim.mdp.policy import Policy
+from gim.mdp.tabular import TabularMDP
+from gim.model.learned import LearnedModel
+from gim.runs.agent import GROW, THINK, Agent
+from gim.runs.loop import Clock, Compiled, Trail, new_clock, streams
+from gim.runs.once import Once
+from gim.runs.reports import Callback, Report
+from gim.runs.run_files import check_clock, check_kept, check_meta
+from gim.runs.runs import best_policy
+from gim.runs.stepwise import Stepwise
+
+if TYPE_CHECKING:  # what a run plays does not depend on how it is told
+    from gim.analogy.structure import Rule
+    from gim.belief.grounds import Grounds
+
+SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
+REPORT = 0.1  # seconds between two calls of the callback
+# Of the mind, saved as they are:
+RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C, TERM or HUP: the run, paused, is in `.run`; `gim.run(resume=...)` goes on."""
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(f"interrupted after {run.returns.size} of {run.episodes} episodes")
+        self.run = run
+
+
+class Run:
+    """One run: what was gained, what was learned, and all that is needed to go on.
+
+    Made by `gim.run`. `world` is a `TabularMDP` or a Gymnasium environment, `mdp` the exact model
+    of it where there is one, `task` what the agent was told.
+    """
+
+    def __init__(
+        self,
+        agent: Agent,
+        world: Built,
+        mdp: TabularMDP | None,
+        task: Task,
+        episodes: int,
+        seed: int,
+    ) -> None:
+        if mdp is None:  # where episodes begin is what is seen of it
+            task = replace(task, starts=np.zeros(task.S, np.int64))
+        self.agent, self.world, self.mdp, self.task = agent, world, mdp, task
+        self.named_by: Built = world  # whose names a policy goes by
+        self.episodes, self.seed = episodes, seed
+        self.clock: Clock = new_clock()
+        self.random = streams(seed)
+        self.mind = Mind(task, self.random.thinking)
+        self.memory = agent.start(task, self.random.agent)
+        self._returns = np.zeros(episodes)
+        self._thought = False
+        self._once = Once()
+        self._driver: Compiled | Stepwise = (
+            Compiled(agent, world, self.random, episodes)
+            if isinstance(world, TabularMDP)
+            else Stepwise(
+                agent,
+                world,
+                task.H,
+                self.random,
+                agent.belief(self.memory) is not None,
+                episodes,
+                task.starts,
+            )
+        )
+        self.to_compile = self._driver.to_compile  # whether the first step waits for the compiler
+
+    # -- what came of it
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """Reward of each finished episode."""
+        return self._returns[: self.clock.episode[0]]
+
+    @property
+    def finished(self) -> bool:
+        """Whether all episodes were played."""
+        return bool(self.clock.episode[0] >= self.episodes)
+
+    @property
+    def steps(self) -> int:
+        """Steps taken in all."""
+        return int(self.clock.steps[0])
+
+    @property
+    def score(self) -> float:
+        """Mean return over the optimum of this very MDP; see `TabularMDP.score`."""
+        if self.mdp is None:
+            raise ValueError("a score needs the exact optimum, and this environment has no table")
+        return self.mdp.score(self.returns)
+
+    @property
+    def policy(self) -> NDArray[Any] | None:
+        """The policy in force: actions [S] or [H, S], or probabilities [S, A] or [H, S, A]."""
+        return self.agent.policy(self.memory)
+
+    def best_policy(self) -> Policy:
+        """The policy to deploy, as far as the agent knows; `policy` is what it plays to learn.
+
+        For an agent with a model, the plan over the horizon on what it believes: without bonuses,
+        without draws, and without a pair of which nothing is known where another is known. For an
+        agent that learns values, greedy in them. States and actions go by the world's own names.
+
+        Example:
+            >>> import gim
+            >>> policy = gim.run("psrl", "riverswim", episodes=200).best_policy()
+            >>> policy(0), policy(0, step=19), gim.make("riverswim").policy_return(policy) > 1000
+            ('right', 'left', True)
+        """
+        return best_policy(self.agent, self.memory, self.task, self.named_by)
+
+    def analogies(self) -> list[Rule]:
+        """What was learned of the world, in words: what each action does, wherever it is taken.
+
+        See `gim.Rule`. The list is empty if no rule explains held-out pairs better than means do.
+
+        Example:
+            >>> import gim
+            >>> run = gim.run("analogist", "gridworld:height=6,width=6", episodes=100)
+            >>> rule = run.analogies()[0]
+            >>> rule.action, rule.outcomes[0][0]
+            ('up', {'row': -1})
+        """
+        if (belief := self.agent.belief(self.memory)) is None:
+            raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
+        told = import_module("gim.belief.analogies")  # by name, see above
+        return list(told.analogies_of(belief, self.task, *names_of(self.named_by)))
+
+    def grounds(self) -> Grounds | None:
+        """What a certificate rests on (`gim.belief.grounds`); None if nothing is counted."""
+        told = import_module("gim.belief.grounds")  # by name, see above
+        done = told.Done(self.trail.pairs, self.returns)
+        return told.grounds_of(self.agent, self.memory, self.task, self.seed, done)
+
+    @property
+    def model(self) -> LearnedModel | None:
+        """The model that the agent has learned, where it learns one."""
+        return self.agent.model(self.memory, self.task)
+
+    @property
+    def trail(self) -> Trail:
+        """What was done in the latest episodes."""
+        return self._driver.trail
+
+    @property
+    def explored_at(self) -> int | None:
+        """The episode in which exploration ended, or None."""
+        return self.mind.explored_at
+
+    @property
+    def plans(self) -> int:
+        """Dynamic-programming operations for the policy."""
+        return self.mind.plans
+
+    @property
+    def walk_plans(self) -> int:
+        """Dynamic-programming operations that only steered exploration."""
+        return self.mind.walk_plans
+
+    @property
+    def seconds(self) -> dict[str, float]:
+        """Processor time by phase: compiling, interacting, and what thinking counted."""
+        return dict(self.mind.seconds)
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings of the agent, in the order they came."""
+        return list(self.mind.notes)
+
+    def policy_table(self) -> str:
+        """The policy in force as text, a line per state, by label."""
+        if (policy := self.policy) is None:
+            return "this agent has no policy to show"
+        return named(policy, self.named_by).table()
+
+    def __repr__(self) -> str:
+        done = f"{self.returns.size}/{self.episodes} episodes"
+        return f"<Run of {self.agent}, seed {self.seed}, {done}>"
+
+    def _repr_html_(self) -> str:
+        return html.of_run(self)
+
+    # -- going on
+
+    def go(self, callback: Callback | None = None) -> Run:
+        """Play until all episodes are over, the callback returns True, or Ctrl-C.
+
+        While it plays it cannot be called again, from another thread, the callback or the world.
+        """
+        with self._once.entered("go()"):
+            return self._go(callback)
+
+    def _go(self, callback: Callback | None) -> Run:
+        began = reported = time.perf_counter()
+        with self.mind.timed("compiling"):
+            self._driver.advance(self.memory, self.clock, self._returns, budget=0)
+        budget = 1024
+        with interrupts() as interrupted:
+            since = self._begin()
+            while not self.finished:
+                before, steps = time.perf_counter(), self.steps
+                wake, since = self._advance(budget, since)
+                now = time.perf_counter()
+                if not wake:  # an undisturbed slice: aim the next one at SLICE seconds
+                    rate = (self.steps - steps) / max(now - before, 1e-6)
+                    budget = int(min(max(rate * SLICE, 1024), 64 * budget))
+                if not self._driver.may_pause(self.clock):
+                    continue
+                if interrupted:
+                    raise Interrupted(self)
+                if callback and (now - reported > REPORT or self.finished):
+                    reported = now
+                    with self._once.paused():
+                        enough = callback(self._report(now - began))
+                    if enough:
+                        break
+                    since = time.thread_time()
+        return self
+
+    def pause_at(self, steps: int) -> Run:
+        """Play up to this number of steps in all, and pause there (or where a pause is next)."""
+        with self._once.entered("pause_at()"):
+            since = self._begin()
+            while not self.finished and self.steps < steps:
+                _, since = self._advance(steps - self.steps, since)
+        return self
+
+    def _begin(self) -> float:
+        """Think once before the first step; the processor time then."""
+        thought, self._thought = self._thought, True
+        now = time.thread_time()
+        return now if thought else self._think(now)
+
+    def _advance(self, budget: int, since: float) -> tuple[int, float]:
+        """One slice, `since` a processor time: play, do what the agent asks for; that, and when."""
+        wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
+        now = time.thread_time()  # as dear as some thoughts, so it is passed on
+        self.mind.seconds["interacting"] += now - since
+        if wake & GROW:
+            self.memory = self.agent.grow(self.memory)
+        if wake & THINK:
+            now = self._think(now)
+        return wake, now
+
+    def _think(self, since: float) -> float:
+        """Think; see `_advance`."""
+        mind, clock = self.mind, self.clock
+        mind.episode, mind.step = clock.episode.item(), clock.h.item()
+        mind.episode -= mind.step == 0 and clock.steps.item() > 0  # that of the last step
+        counted = sum(mind.seconds.values())
+        memory = self.agent.think(self.memory, mind)
+        self.memory = self.memory if memory is None else memory
+        now, named = time.thread_time(), sum(mind.seconds.values()) - counted
+        mind.seconds["thinking"] += max(0.0, now - since - named)
+        return now
+
+    def _report(self, seconds: float) -> Report:
+        done = self.returns
+        mean = float(done[-max(1, done.size // 10) :].mean()) if done.size else float("nan")
+        return Report(done.size, self.episodes, self.steps, seconds, mean)
+
+    # -- ways out and in
+
+    def save(self, path: str | Path) -> None:
+        """Save the run, finished or paused, to one file; `gim.load` reads it again.
+
+        A callback may save it as well, while it is played.
+        """
+        with self._once.whole("save()"):
+            files.save(path, "run", *self._packed())
+
+    def pack(self) -> files.Packed:
+        """Arrays and JSON: the memory, the clock, the streams, and the world if it is a table."""
+        with self._once.whole("pack()"):
+            return self._packed()
+
+    def _packed(self) -> files.Packed:
+        if not self._driver.may_pause(self.clock):
+            raise ValueError("a stepwise run can be saved between two episodes only")
+        arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
+        arrays |= {"returns": self.returns, "trail": self._driver.trail.pairs}
+        if self.task.starts is not None:
+            arrays["starts"] = self.task.starts
+        meta: dict[str, Any] = {
+            "agent": str(self.agent),
+            "seed": self.seed,
+            "episodes": self.episodes,
+            "horizon": self.task.H,
+            "thought": self._thought,
+            "mind": {k: getattr(self.mind, k) for k in RECORD} | {"seconds": self.seconds},
+            "random": {
+                "world": self._driver.random_state(),
+                "agent": self.random.agent.bit_generator.state,
+                "thinking": self.random.thinking.bit_generator.state,
+            },
+        }
+        if isinstance(self.world, TabularMDP):
+            packed, meta["world"] = self.world.pack()
+            arrays |= {f"world.{key}": value for key, value in packed.items()}
+        else:
+            meta["env"] = spec_of(self.world)
+        if self.task.rewards is not None:
+            arrays |= flatten(self.task.rewards, "rewards.")
+        meta["priors"] = []
+        for k, model in enumerate(self.task.priors):
+            packed, more = model.pack()
+            meta["priors"].append(more)
+            arrays |= {f"prior{k}.{key}": value for key, value in packed.items()}
+        return files.Packed(arrays, meta)
+
+    def go_on_from(self, path: str | Path) -> Run:
+        """Take over what a file holds of this very run: of the same agent, world and seed."""
+        saved = files.load(path, "run")
+        check_meta(saved.meta)
+        for name, own in (
+            ("agent", str(self.agent)),
+            ("seed", self.seed),
+            ("episodes", self.episodes),
+        ):
+            if saved.meta[name] != own:
+                raise ValueError(f"{path} holds a run with {name} {saved.meta[name]}, not {own}")
+        return self.unpack(saved.arrays, saved.meta)
+
+    def unpack(self, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
+        """Put a packed state, of checked meta, into this run of the same agent and world."""
+        clock = rebuild(self.clock, arrays, "clock.")
+        ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
+        check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
+        kept = {"trail": self._driver.trail.pairs, "starts": self.task.starts}
+        check_kept(kept, arrays, self.task.S * self.task.A)
+        self.memory = rebuild(self.memory, part(arrays, "memory."))
+        if not trusted(self.memory):
+            self._driver.check_indices()
+        self._returns[: arrays["returns"].size] = arrays["returns"]
+        self.clock = clock
+        for name, array in kept.items():
+            if array is not None and name in arrays:  # runs of gim 0.2 have neither
+                array[...] = arrays[name]
+        for name in RECORD:
+            setattr(self.mind, name, meta["mind"][name])
+        self.mind.seconds.update(meta["mind"]["seconds"])
+        self._driver.restore(meta["random"]["world"])
+        self.random.agent.bit_generator.state = meta["random"]["agent"]
+        self.random.thinking.bit_generator.state = meta["random"]["thinking"]
+        self._thought = meta["thought"]
+        return self
+
+
+class Runs(list[Run]):
+    """Several runs of one agent in one world, a seed each."""
+
+    @property
+    def returns(self) -> NDArray[np.float64]:
+        """Reward of each episode of each run, [runs, episodes]."""
+        return np.stack([run.returns for run in self])
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """Score of each run, [runs]."""
+        return np.array([run.score for run in self])
+
+    @property
+    def score(self) -> float:
+        """The mean score."""
+        return float(self.scores.mean())

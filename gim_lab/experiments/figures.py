@@ -1,0 +1,158 @@
+"""The figures that artefacts have: learning curves, and sweeps over a parameter."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from gim_lab.experiments.artefact import Figure, Panel, Series
+from gim_lab.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
+from gim_lab.experiments.settings import setting_title
+from gim_lab.experiments.statistics import Estimate, curve_band
+from gim_lab.experiments.tables import Point, runs_of, sweep_point
+
+POINTS = 120  # of a drawn curve; the stored one has up to 1,000
+LABELS = {  # of the axes, by measure
+    "score": "AvgReward / optimum",
+    "total_eps": "TotalEps (episodes)",
+    "post_score": "PostAvgReward / optimum",
+}
+HOLLOW = (
+    " Hollow marks: not all runs finished exploring. In TotalEps those count with all of their"
+    " episodes, a lower bound; in PostAvgReward the mark is the mean of the others."
+)
+
+
+def curves_figure(
+    results: ResultsByCell, cells: Sequence[Cell], setting: str, name: str, title: str
+) -> Figure:
+    """Mean cumulative reward by episode, a panel per task and a line per agent."""
+    found = pick(cells, setting)
+    panels = [
+        Panel(panel, "episode", "cumulative reward", [_curve(results, c) for c in inside])
+        for panel, inside in by_panel(found)
+    ]
+    note = (
+        f"{runs_of(found)}. Runs on drawn instances are scaled to the mean optimum of the "
+        "instances."
+    )
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Figure(name, several, panels, note)
+
+
+def regret_figure(
+    results: ResultsByCell, cells: Sequence[Cell], setting: str, name: str, title: str
+) -> Figure:
+    """What was lost so far against the optimum: tells apart whose rewards lie on each other."""
+    found = pick(cells, setting)
+    panels = [
+        Panel(panel, "episode", "regret", [_curve(results, c, regret=True) for c in inside])
+        for panel, inside in by_panel(found)
+    ]
+    note = f"{runs_of(found)}. Episodes times the exact optimum, less what was earned."
+    several = f"{title}: {setting_title(setting)}" if setting else title
+    return Figure(name, several, panels, note)
+
+
+def _curve(results: ResultsByCell, cell: Cell, regret: bool = False) -> Series:
+    """A random task pays more in one instance than in another: each is scaled to their mean."""
+    episode, runs = results.curves(cell, "cumulative")
+    best = results.values(cell, "optimal_return")
+    if regret:
+        runs = episode * best[:, None] - runs
+    if best.min() > 0:
+        runs = runs * (best.mean() / best)[:, None]
+    keep = np.unique(np.linspace(0, episode.size - 1, POINTS).round().astype(int))
+    band = curve_band(runs[:, keep])
+    return Series(
+        cell.agent,
+        _from_zero(episode[keep]),
+        _from_zero(band.mean),
+        None if band.low is None else _from_zero(band.low),
+        None if band.high is None else _from_zero(band.high),
+    )
+
+
+def sweep_figure(
+    results: ResultsByCell,
+    cells: Sequence[Cell],
+    setting: str,
+    name: str,
+    title: str,
+    x: str,
+    measures: Sequence[str] = tuple(LABELS),
+    log_x: bool = False,
+    where: dict[float, float] | None = None,
+) -> Figure:
+    """Measures against a parameter, a panel per measure (and per task) and a line per agent.
+
+    Args:
+        results: what was run.
+        cells: with the parameter as `x`.
+        setting: which of them.
+        name, title: of the figure.
+        x: label of the axis.
+        measures: columns, of `LABELS`.
+        log_x: whether the axis is logarithmic.
+        where: the realised value to show in the place of each value asked for.
+    """
+    found = pick(cells, setting)
+    places = by_panel(found)
+    panels, hollow = [], False
+    for measure in measures:
+        for panel, inside in places:
+            lines = []
+            for agent in distinct(cell.agent for cell in inside):
+                mine = pick(inside, agent=agent)
+                points = [sweep_point(results, cell, measure) for cell in mine]
+                at = [(where or {}).get(cell.x, cell.x) for cell in mine]
+                hollow |= any(point.open for point in points)
+                lines.append(_line(agent, at, points))
+            label = LABELS[measure].split(" ")[0]
+            several = (label, panel) if len(places) > 1 else (label,)
+            heading = ", ".join(several) if len(measures) > 1 else several[-1]
+            panels.append(Panel(heading, x, LABELS[measure], lines, log_x))
+    note = f"{runs_of(found)}.{HOLLOW if hollow else ''}"
+    return Figure(name, f"{title}: {setting_title(setting)}", panels, note)
+
+
+def _line(agent: str, at: Sequence[float], points: Sequence[Point]) -> Series:
+    order = np.argsort(at, kind="stable")
+    found = [points[i] for i in order]
+    several = any(math.isfinite(point.estimate.low) for point in found)
+    return Series(
+        name=agent,
+        x=[float(at[i]) for i in order],
+        y=[number(point.estimate.mean) for point in found],
+        low=[number(point.estimate.low) for point in found] if several else None,
+        high=[number(point.estimate.high) for point in found] if several else None,
+        text=[point.hover for point in found],
+        marks=True,
+        hollow=[point.open for point in found],
+    )
+
+
+def line_through(
+    name: str, x: Sequence[float], found: Sequence[Estimate], marks: bool = True
+) -> Series:
+    """A line through means, with their intervals; NaN leaves a gap."""
+    several = any(math.isfinite(each.low) for each in found)
+    return Series(
+        name,
+        [float(value) for value in x],
+        [number(each.mean) for each in found],
+        [number(each.low) for each in found] if several else None,
+        [number(each.high) for each in found] if several else None,
+        marks=marks,
+    )
+
+
+def number(value: float) -> float | None:
+    """JSON has no NaN."""
+    return float(value) if math.isfinite(value) else None
+
+
+def _from_zero(values: Iterable[float]) -> list[float | None]:
+    return [0.0, *map(number, values)]

@@ -1,0 +1,34 @@
+"""Figure 5: CasinoLand, drawn from the MDP itself."""
+
+from __future__ import annotations
+
+from gim.envs.casinoland import casinoland
+from gim_lab.experiments.artefact import Artefact
+from gim_lab.experiments.cells import ResultsByCell
+from gim_lab.experiments.graphs import graph_figure
+from gim_lab.experiments.paper.settings import PaperArtefact
+
+PLACES = [(2.1 * i, 0.0) for i in range(4)] + [(2.1 * i, 1.8) for i in range(4)]
+
+
+class Figure5(PaperArtefact, name="fig5"):
+    """Figure 5: CasinoLand, drawn from the MDP itself."""
+
+    names = ("figure5",)
+    place = 5
+    title = "Figure 5: CasinoLand"
+    statement = (
+        "Pulling a lever may pay a large reward with a small probability; action 2 in a "
+        "lever room costs 100."
+    )
+
+    def analyse(self, results: ResultsByCell | None = None) -> Artefact:
+        """Rooms below, lever rooms above them."""
+        return self.artefact(
+            figures=[graph_figure(casinoland(), PLACES, "figure5", "CasinoLand")],
+            notes=[
+                "As in the published code: four rooms (0 to 3) and four lever rooms (4 to 7). The "
+                "paper's text speaks of six rooms and three levers. An arrow without a number is "
+                "certain."
+            ],
+        )
