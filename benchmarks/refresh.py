@@ -14,12 +14,12 @@ from __future__ import annotations
 import sys
 
 import numpy as np
-from gim.model.task import Mind
 
 import gim
 from benchmarks.common import machine, median_seconds, table
 from gim.analogy.base import Frame
 from gim.model.counts import Counts
+from gim.model.task import Mind
 from gim.runs.run import task_of
 
 STATES, ACTIONS = (20, 50, 100, 200), (10, 40)

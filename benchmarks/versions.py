@@ -28,15 +28,22 @@ from statistics import mean
 from benchmarks.common import machine, table
 
 WORLDS = ["riverswim", "gridworld", "casinoland", "synthetic"]
-LEARNERS = ["q_learning", "ucbvi", "gim", "gim:m=1000000"]
+LEARNERS = ["q_learning", "ucbvi", "gim", "gim:m=1000000", "analogist"]
 GOAL = 0.95
-STEPS = {"ucbvi": 40_000}  # of a round, so that it takes some tenths of a second
+STEPS = {
+    "ucbvi": 40_000,
+    "analogist": 20_000,
+}  # of a round, so that it takes some tenths of a second
 MANY = 1_000_000  # of the others
 ROOT = Path(__file__).parent.parent
 
 SERVER = """
-import sys, time, warnings, gim, gim._compile.jit
-gim._compile.jit.MUCH = gim._compile.jit.AT_ONCE = 0.0
+import sys, time, warnings, gim
+try:
+    from gim._compile import jit
+except ImportError:  # as it stood up to 0.2.0.dev0
+    from gim import jit
+jit.MUCH = jit.AT_ONCE = 0.0
 warnings.simplefilter("ignore")
 for line in sys.stdin:
     agent, world, steps = line.split()

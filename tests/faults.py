@@ -19,7 +19,7 @@ WORKER = "gim_lab.engines.worker"  # in the command line of a worker process
 
 SCRIPT = """
 import json, os, sys
-from gim_lab.experiments import Store, Trial, execute
+from gim_lab import Store, Trial, execute
 from tests.faults import WORKER, children
 
 trials, folder, ends_at = json.loads(sys.argv[1])

@@ -25,8 +25,6 @@ from unittest import mock
 
 import gymnasium
 import numpy as np
-from gim.mdp.naming import names_of
-from gim.model.task import Task
 from scipy import sparse
 
 import gim
@@ -37,7 +35,9 @@ from gim.analogy.structure import Ends, exceptions, rewards_of
 from gim.belief.analogies import analogies, rule_names
 from gim.belief.belief import belief_of, believed_model
 from gim.belief.certificate import Aim, Grounds, certify
+from gim.mdp.naming import names_of
 from gim.model.counts import new_counts
+from gim.model.task import Task
 
 FILE = Path(__file__).parent / "golden_net.json"
 TOLERANCE = 1e-5

@@ -144,7 +144,9 @@ def test_what_fits_is_compiled_once(make, monkeypatch):
     def no_cache(f):
         raise OSError
 
-    monkeypatch.setattr("gim._compile.jit.Cache", no_cache)  # else it need not be compiled at all
+    monkeypatch.setattr(
+        "gim._compile.internals.Cache", no_cache
+    )  # else it need not be compiled at all
     agent = make()
     run = prepare(agent, gim.make("riverswim"), 3)
     assert [len(f.overloads) for f in (agent.act, agent.learn)] == [1, 1]

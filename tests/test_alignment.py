@@ -6,10 +6,10 @@ import gymnasium
 import numpy as np
 import pyarrow
 import pytest
-from gim.mdp.naming import named
 
 import gim
 from gim.mdp.names import Names
+from gim.mdp.naming import named
 from gim.mdp.policy.alignment import NONE, matched
 from gim.runs.run import prepare
 

@@ -1,7 +1,6 @@
-"""A store that knows its code: an edit runs again exactly the trials that it may change."""
+"""A store that knows its code: an edit runs again the trials that it may change."""
 
 import abc
-import ast
 import json
 import os
 import shutil
@@ -12,18 +11,15 @@ from pathlib import Path
 
 import gymnasium
 import pytest
-from gim.agent import agents
-from gim.experiments.code import Code, code_of, reason, told
-from gim.experiments.execute import grid
-from gim.experiments.trial import FORMAT
-from gim.registry import Registry
-from gim.source import locate
 
 import gim
-from gim import files
+from gim._base import files
 from gim.agents.random import Random
-from gim.experiments import Store, Trial, execute, run_trial
-from gim.inference.candidates import candidates
+from gim.runs.agent import agents
+from gim_lab import Store, Trial, execute, run_trial
+from gim_lab.trials.code import ROOMS, Code, code_of, reason, told
+from gim_lab.trials.execute import grid
+from gim_lab.trials.trial import FORMAT
 
 ROOT = Path(__file__).parent.parent
 AGENTS = ["rmax:m=2", "q_learning", "gim:m=2", "gim:m=2,exploration=uniform", "psrl:infer=analogy"]
@@ -31,14 +27,14 @@ TASKS = ["riverswim", "casinoland"]
 # Which trials are asked for: those that are run, and what is said about it.
 SCRIPT = f"""
 import json, sys, warnings
-from gim.experiments import execute
-from gim.experiments.execute import grid
+from gim_lab import execute
+from gim_lab.trials.execute import grid
 {{imports}}
 trials = grid({TASKS!r}, {AGENTS!r} + {{more!r}}, 3, [0])
 ran = []
 with warnings.catch_warnings(record=True) as caught:
     warnings.simplefilter("always")
-    execute(trials, sys.argv[1], engine="serial", progress=ran.append)
+    execute(trials, sys.argv[1], engine="serial", progress=ran.append, keep={{keep}})
 done = sorted(status.result.columns["id"] for status in ran if status.result is not None)
 said = [str(each.message) for each in caught]
 print(json.dumps([done, [text for text in said if "run again" in text]]))
@@ -50,8 +46,9 @@ class Scratch:
 
     def __init__(self, folder):
         self.folder, self.imports, self.more = folder, "", []
-        quiet = shutil.ignore_patterns("*.nbi", "*.nbc", "cli")  # bytecode saves time
-        shutil.copytree(ROOT / "gim", folder / "gim", ignore=quiet)
+        quiet = shutil.ignore_patterns("*.nbi", "*.nbc")  # bytecode saves time
+        for package in ("gim", "gim_lab"):
+            shutil.copytree(ROOT / package, folder / package, ignore=quiet)
 
     def edit(self, path, old, new):
         file = self.folder / path
@@ -63,9 +60,9 @@ class Scratch:
         with (self.folder / path).open("a") as file:
             file.write(f"\n{line}\n")
 
-    def play(self):
+    def play(self, keep=False):
         """The ids of the trials that were run, and the reasons that were given."""
-        code = SCRIPT.format(imports=self.imports, more=self.more)
+        code = SCRIPT.format(imports=self.imports, more=self.more, keep=keep)
         done = subprocess.run(
             [sys.executable, "-c", code, str(self.folder / "store")],
             env=os.environ | {"PYTHONPATH": str(self.folder), "NUMBA_DISABLE_JIT": "1"},
@@ -99,42 +96,39 @@ def scratch(played, tmp_path):
 
 def test_what_is_not_code_runs_nothing_again(scratch):
     scratch.edit("gim/agents/rmax.py", '"""', '"""Another docstring. ')
-    scratch.edit("gim/loop.py", "from __future__", "# a comment\n\nfrom __future__")
+    scratch.edit("gim/runs/loop.py", "from __future__", "# a comment\n\nfrom __future__")
     scratch.edit("gim/agents/q_learning.py", "memory: Any", "memory: object")
     assert scratch.play() == [[], []]
 
 
-def test_an_edited_agent_runs_exactly_its_trials_again(scratch):
+def test_an_edited_room_runs_all_again_unless_other_code_is_trusted(scratch):
     before = (scratch.folder / "gim/agents/rmax.py").read_text()
     scratch.append("gim/agents/rmax.py", "EDITED = 1")
-    assert scratch.play() == [
-        ids("rmax:m=2"),
-        ["2 trials run again: gim/agents/rmax.py has changed"],
-    ]
+    assert scratch.play(keep=True) == [[], []]
+    everything = ids(*AGENTS)
+    why = [f"{len(everything)} trials run again: gim/agents has changed"]
+    assert scratch.play() == [everything, why]
     assert scratch.play() == [[], []]
     (scratch.folder / "gim/agents/rmax.py").write_text(before)
     assert scratch.play() == [[], []]  # what the code of before has made is still there
 
 
 @pytest.mark.parametrize(
-    ("path", "agents", "tasks"),
+    ("path", "name"),
     [
-        ("gim/exploration/uniform.py", ["gim:m=2,exploration=uniform"], TASKS),
-        ("gim/inference/analogy.py", ["psrl:infer=analogy"], TASKS),
-        ("gim/inference/candidates/means.py", ["psrl:infer=analogy"], TASKS),
-        ("gim/envs/casinoland.py", AGENTS, ["casinoland"]),
-        ("gim/loop.py", AGENTS, TASKS),
-        ("gim/experiments/measures.py", AGENTS, TASKS),
-        ("gim/agents/delayed_q_learning.py", [], TASKS),
-        ("gim/__init__.py", [], TASKS),
-        ("gim/experiments/ledger.py", [], TASKS),
+        ("gim/paper/walks/uniform.py", "gim/paper"),
+        ("gim/runs/loop.py", "gim/runs"),
+        ("gim_lab/trials/measures.py", "gim_lab/trials/measures.py"),
+        ("gim/cli/train.py", None),
+        ("gim/__init__.py", None),
+        ("gim_lab/claims/ledger.py", None),
     ],
 )
-def test_an_edit_reaches_what_imports_it(scratch, path, agents, tasks):
+def test_what_computes_counts_and_nothing_else(scratch, path, name):
     scratch.append(path, "EDITED = 1")
     ran, why = scratch.play()
-    assert ran == ids(*agents, tasks=tasks)
-    assert why == [f"{len(ran)} trials run again: {path} has changed"] * bool(ran)
+    assert ran == (ids(*AGENTS) if name else [])
+    assert why == [f"{len(ran)} trials run again: {name} has changed"] * bool(name)
 
 
 PLUGIN = """
@@ -156,48 +150,30 @@ def test_an_agent_outside_gim_is_followed_as_well(scratch):
     assert scratch.play() == [mine, []]
     (scratch.folder / "helper.py").write_text("CHOICE = 1\n")
     assert scratch.play() == [mine, ["2 trials run again: helper.py has changed"]]
-    scratch.append("gim/agents/random.py", "EDITED = 1")  # the class that it derives from
-    assert scratch.play() == [mine, ["2 trials run again: gim/agents/random.py has changed"]]
 
 
 # -- in one process
 
 
-def test_the_code_of_a_trial_is_what_its_parts_reach():
+def test_the_code_of_a_trial_is_that_of_all_rooms_that_compute():
     modules = code_of("gim:completion=als", "synthetic").modules
-    assert {"gim.agents.gim", "gim.model.completion.als", "gim.envs.synthetic"} <= set(modules)
-    assert {"gim.loop", "gim.sampling", "gim.experiments.measures"} <= set(modules)
-    for other in ("gim.agents.rmax", "gim.envs.riverswim", "gim.model.completion.svt", "gim"):
+    found = {name for name in modules if "/" in name}
+    assert found == {f"gim/{room}" for room in ROOMS}
+    others = {"_base", "plot", "testing", "cli"}  # they compute nothing
+    folders = {path.parent.name for path in (ROOT / "gim").glob("*/__init__.py")}
+    assert folders == {*ROOMS, *others}
+    assert {"gim_lab.trials.measures", "gim_lab.trials.certified"} <= set(modules)
+    for other in ("gim_lab.trials.store", "gim_lab.claims.ledger", "gim.agents.gim"):
         assert other not in modules
-    assert "gim.exploration.planned" in code_of("gim:exploration=planned", "synthetic").modules
-    plain, inferring = (code_of(f"psrl{more}", "synthetic") for more in ("", ":infer=analogy"))
-    certified = "gim.experiments.certified"
-    assert certified in inferring.modules
-    assert certified not in plain.modules
 
 
-def test_whoever_draws_on_a_whole_registry_is_made_of_all_its_members():
-    modules = code_of("analogist", "synthetic").modules
-    for name in candidates.names():
-        assert candidates[name].__module__ in modules
-    assert "gim.inference.candidates.means" not in code_of("ucbvi", "synthetic").modules
-
-
-def test_no_other_code_lists_the_members_of_a_registry():
-    """What a trial is made of is read from imports: a list by name must be told to it.
-
-    `draws_on` tells of the candidates; `gim.worlds` lists tasks in an error message only.
-    """
-    found, reached = set(), set()
-    for agent in agents.names():
-        reached |= set(code_of(agent, "synthetic").modules)
-    for name in reached:
-        for node in ast.walk(ast.parse(locate(name).read_text())):
-            if isinstance(node, ast.Attribute) and node.attr == "names":
-                listed = getattr(sys.modules.get(name), getattr(node.value, "id", ""), None)
-                if isinstance(listed, Registry):
-                    found.add((name, listed.kind))
-    assert found == {("gim.inference.candidates.base", "candidate"), ("gim.worlds", "task")}
+def test_what_measures_in_the_place_of_an_agent_counts():
+    name = "gim_lab.experiments.logs.from_log"
+    modules = code_of(f"{name}.FromLog:size=20", "riverswim").modules
+    assert {name, "gim_lab.experiments.logs.places"} <= set(modules)
+    assert name not in code_of("random", "riverswim").modules
+    old = code_of("gim.experiments.logs.from_log.FromLog:size=20", "riverswim")  # up to 0.2.0.dev0
+    assert old.modules == modules
 
 
 def test_versions_count_of_what_computes():
@@ -205,11 +181,10 @@ def test_versions_count_of_what_computes():
     foreign = code_of("random", "FrozenLake-v1")
     assert foreign.versions["gymnasium"] == gymnasium.__version__
     assert not any(name.startswith("gymnasium") for name in foreign.modules)
-    ours = code_of("random", "gim/RiverSwim-v0")
-    assert "gim.envs.riverswim" in ours.modules
 
 
 def test_what_has_no_source_is_never_the_same(monkeypatch):
+    agents.find()
     monkeypatch.setattr(agents, "_made", dict(agents._made))
 
     class Typed(Random, name="typed_into_a_console"):
@@ -226,6 +201,7 @@ def test_what_has_no_source_is_never_the_same(monkeypatch):
 
 
 def test_classes_of_the_standard_library_are_no_parts(monkeypatch):
+    agents.find()
     monkeypatch.setattr(agents, "_made", dict(agents._made))
 
     class Based(Random, abc.ABC, name="based_on_abc"):
@@ -237,6 +213,10 @@ def test_classes_of_the_standard_library_are_no_parts(monkeypatch):
 
 
 def test_reasons_in_words():
+    rooms = {"gim/a": "1", "gim/b": "2"}
+    two = Code("x", rooms, {})
+    assert reason(two, rooms | {"gim/a": "0"}, {}) == "gim/a has changed"
+    assert reason(two, {"gim.runs": "1"}, {}) == "it was made by gim 0.2.0.dev0 or earlier"
     now = Code("x", {"gim.a": "1", "gim.b": "2", "gim.agents": "3"}, {"numpy": "2", "python": "3"})
     same = dict(now.modules), dict(now.versions)
     assert reason(now, *same) == ""
@@ -269,13 +249,13 @@ def renamed(folder, trial, change):
 
 
 def older(code):
-    code["modules"]["gim.agents.random"] = "0"
+    code["modules"]["gim/agents"] = "0"
 
 
 def test_other_code_is_run_again_and_reported_on_with_a_note(tmp_path):
     before = execute(TRIALS, tmp_path, engine="serial")
     renamed(tmp_path, TRIALS[3], older)
-    changed = "gim/agents/random.py has changed"
+    changed = "gim/agents has changed"
     with pytest.warns(UserWarning, match=f"1 of 4 results are of other code: {changed}"):
         assert len(Store(tmp_path).results()) == 4
     found, notes = Store(tmp_path).find(TRIALS)
@@ -332,5 +312,4 @@ def test_the_record_is_kept_with_each_result(tmp_path):
 def test_a_saved_mdp_has_no_code_of_its_own(tmp_path):
     gim.make("riverswim").save(tmp_path / "river.npz")
     modules = Trial(str(tmp_path / "river.npz"), "random", 3, 0).code.modules
-    assert "gim.agents.random" in modules
-    assert "gim.envs.riverswim" not in modules
+    assert modules == Trial("riverswim", "random", 3, 0).code.modules

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from gim._compile import cache as compile_cache
+from gim._compile import internals as compile_cache
 from gim._compile import jit
 
 SOURCE = """
@@ -116,7 +116,7 @@ def test_no_folder_to_write_to_costs_the_cache_and_nothing_else(folder, monkeypa
     def none(self, f):
         raise RuntimeError("cannot cache function: no locator available")
 
-    monkeypatch.setattr(jit.Cache, "__init__", none)
+    monkeypatch.setattr(compile_cache.Cache, "__init__", none)
     assert twice(folder)(2) == 4
     assert "each start compiles anew" in caplog.text
 

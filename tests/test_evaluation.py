@@ -7,13 +7,13 @@ import itertools
 import gymnasium
 import numpy as np
 import pytest
-from gim.mdp.naming import named
 from gymnasium.spaces import Discrete, MultiDiscrete
 from scipy import stats
 
 import gim
 from gim.belief.intervals import mean_interval
 from gim.cli import main
+from gim.mdp.naming import named
 from gim.mdp.policy import Policy
 from gim.runs.agent import agents
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 
 from gim._compile.jit import plain
-from gim.analogy import likelihoods
+from gim.analogy import prior as likelihoods
 from gim.analogy.prior import (
     check_prior,
     compare_likelihoods,

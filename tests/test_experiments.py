@@ -92,7 +92,7 @@ def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):
 
 
 def test_the_recipes_pass_the_kits(plugin):
-    code = "import rivers; from gim.testing import *; "
+    code = "import rivers; from gim_lab.testing import *; "
     code += "check_experiment(rivers.Lengths(), play=1); check_claim(rivers.FarEnd())"
     subprocess.run([sys.executable, "-c", code], env=plugin, check=True)
 
@@ -105,6 +105,7 @@ def registries(monkeypatch):
     """What a test registers is forgotten afterwards."""
     for registry in (experiments, claims):
         registry.names()
+        registry.find()
         monkeypatch.setattr(registry, "_made", dict(registry._made))
 
 

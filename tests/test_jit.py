@@ -15,9 +15,8 @@ import pytest
 from numba.core.compiler import Flags
 
 from gim._compile import jit
-from gim._compile.inner import Library
+from gim._compile.internals import Library, QuickFlags
 from gim._compile.jit import bind, digest, entry, hot, plain
-from gim._compile.quick_flags import QuickFlags
 from gim._compile.views import viewed
 
 

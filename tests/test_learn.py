@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from gim.model.task import Task
 
 import gim
 from gim.analogy.base import Inference, inferences
@@ -23,6 +22,7 @@ from gim.logs.learned import _spanned
 from gim.logs.page import page
 from gim.logs.safe import METHODS
 from gim.model.counts import new_counts
+from gim.model.task import Task
 
 INVENTORY = gim.make("inventory")
 

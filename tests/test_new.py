@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from gim.cli import main
-from gim.cli.new import KINDS
+from gim.cli.new import templates
 
 ROOT = Path(__file__).parent.parent
 SAYS = {  # what running the file shows, besides that the kit does not complain
@@ -22,11 +22,12 @@ SAYS = {  # what running the file shows, besides that the kit does not complain
 
 
 def test_every_kind_has_a_template():
-    assert set(KINDS) == {path.stem for path in (ROOT / "gim/cli/templates").glob("*.txt")}
-    assert set(SAYS) == set(KINDS)
+    found = [*ROOT.glob("gim/**/template.txt"), *ROOT.glob("gim_lab/**/template.txt")]
+    assert len(found) == len(templates())
+    assert set(SAYS) == set(templates())
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", templates())
 def test_what_it_writes_passes_its_kit(kind, tmp_path, capsys):
     assert main(["new", kind, "LeastTried", "--out", str(tmp_path)]) == 0
     path = tmp_path / "least_tried.py"
@@ -45,7 +46,7 @@ def test_what_it_writes_passes_its_kit(kind, tmp_path, capsys):
         assert (tmp_path / "reproduction-smoke" / "report.html").is_file()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", templates())
 def test_what_it_writes_lints(kind, tmp_path):
     ruff = Path(sys.executable).with_name("ruff")
     main(["new", kind, "LeastTried", "--out", str(tmp_path)])

@@ -10,11 +10,11 @@ from itertools import pairwise
 import gymnasium
 import numpy as np
 import pytest
-from gim.mdp.naming import named
 
 import gim
 from gim.cli import main
 from gim.logs.page import page, picture
+from gim.mdp.naming import named
 from tests.test_learn import river_log
 
 NASTY = "<script>alert(1)</script>"

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from gim import testing
+from gim_lab import testing as lab_testing
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text()
@@ -23,7 +24,9 @@ SHORT = {  # what makes a command of the page take seconds
     "compare": ["--episodes", "5", "--runs", "1", "--workers", "1"],
     "reproduce": ["--engine", "serial"],
 }
-KINDS = {name.removeprefix("check_") for name in testing.__all__} - {"package"}
+KINDS = {
+    name.removeprefix("check_") for kits in (testing, lab_testing) for name in kits.__all__
+} - {"package"}
 
 
 def blocks(file):
@@ -120,7 +123,7 @@ def test_every_kind_is_added_and_passes_its_kit(outside):
 
 
 def test_plugins_are_not_loaded_before_a_name_is_looked_up(outside):
-    code = "import sys, gim\nprint('my_gim' in sys.modules)\ngim.agent.agents.names()\n"
+    code = "import sys, gim.agents\nprint('my_gim' in sys.modules)\ngim.agents.agents.names()\n"
     done = python(outside, "-c", code + "print('my_gim' in sys.modules)")
     assert done.stdout.split() == ["False", "True"], done.stderr
 

@@ -21,11 +21,16 @@ from gim.envs import task, tasks
 from gim.envs.riverswim import riverswim
 from gim.paper.walks.base import explorations
 from gim.runs.agent import agents
+from gim_lab import testing as lab_testing
+
+ROOT = Path(__file__).parent.parent
 
 
 @pytest.fixture(autouse=True)
 def restored():
     """What a test registers is gone after it."""
+    for registry in Registry.every:
+        registry.find()
     before = {registry: dict(registry._made) for registry in Registry.every}
     yield
     Registry.every[:] = before
@@ -176,15 +181,16 @@ def test_a_task_has_a_name_of_its_own_if_it_is_given_one():
 
 KINDS = [
     (kind, ast.get_docstring(ast.parse(path.read_text())))
-    for path in sorted(Path(gim.__file__).parent.rglob("*.py"))
+    for path in sorted([*ROOT.rglob("gim/**/*.py"), *ROOT.rglob("gim_lab/**/*.py")])
     for kind in re.findall(r"= Registry\(\"(\w+)\"", path.read_text())
 ]
 
 
 @pytest.mark.parametrize(("kind", "recipe"), KINDS, ids=[kind for kind, _ in KINDS])
 def test_every_kind_has_a_kit_and_a_recipe(kind, recipe):
-    assert callable(getattr(testing, f"check_{kind}"))
-    for part in ("write one file in", f"gim.testing.check_{kind}", "docs/extending.md"):
+    kits = testing if hasattr(testing, f"check_{kind}") else lab_testing
+    assert callable(getattr(kits, f"check_{kind}"))
+    for part in ("write one file in", f"{kits.__name__}.check_{kind}", "docs/extending.md"):
         assert part in " ".join(recipe.split())
 
 

@@ -177,13 +177,11 @@ def test_of_gim_counts_what_is_used_of_it(write):
     assert imported("mine") == ("gim",)
 
 
-def test_an_agent_is_not_made_of_the_others():
-    found = reach(["gim.agents.q_learning"])
-    assert [name for name in found.modules if name.startswith("gim.agents.")] == [
-        "gim.agents.q_learning"
-    ]
-    assert "gim" not in found.modules
-    assert {"gim._compile.jit", "gim.mdp.sampling", "gim.runs.agent"} <= set(found.modules)
+def test_gim_is_not_followed():
+    """Its code counts room by room, whoever imports what of it."""
+    found = reach(["gim_lab.trials.running", "gim.agents.q_learning"])
+    assert {"gim_lab.trials.running", "gim_lab.trials.measures"} <= set(found.modules)
+    assert all(name.startswith("gim_lab.") for name in found.modules)
     assert found.packages == set()  # those of gim itself are known
 
 

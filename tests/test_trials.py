@@ -374,7 +374,7 @@ from dataclasses import dataclass
 from typing import Annotated
 import gim
 from gim.agents.random import Random
-from gim_lab.experiments import Trial, execute
+from gim_lab import Trial, execute
 
 @dataclass(frozen=True)
 class Mine(Random, name="mine"):

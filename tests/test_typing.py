@@ -7,12 +7,12 @@ from typing import Any, assert_type, get_type_hints
 
 import numpy as np
 import pytest
-from gim.model.loading import KINDS
 
 import gim
 from gim.belief.grounds import Grounds
 from gim.mdp.gymnasium_env import TabularEnv
 from gim.mdp.tabular import Options
+from gim.model.loading import KINDS
 from gim.runs.loading import Loaded
 from gim.runs.priors_given import Rewards
 

@@ -16,6 +16,8 @@ from html import escape
 from pathlib import Path
 from xml.etree import ElementTree
 
+import gim
+
 ROOT = Path(__file__).resolve().parent.parent
 PICTURES = ROOT / "docs" / "pictures"
 BLUE, GREEN, RED, GREY = "#0072B2", "#00735A", "#B34700", "#444444"
@@ -50,7 +52,7 @@ def of_project() -> dict[str, str]:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
     python = project["requires-python"].removeprefix(">=")
     return {
-        "badge-version.svg": badge("gim", project["version"]),
+        "badge-version.svg": badge("gim", gim.__version__),
         "badge-python.svg": badge("python", f"{python}+"),
         "badge-licence.svg": badge("licence", project["license"]),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -127,3 +128,8 @@ def available_memory() -> int | None:
         return None
     rows = re.findall(r"^(?:MemAvailable|SwapFree): *(\d+) kB$", text, re.M)
     return 1024 * sum(map(int, rows)) if len(rows) == 2 else None
+
+
+def processors() -> int:
+    """How many trials can run here at a time."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -7,14 +7,15 @@ One way of writing serves the command line, study files and saved runs::
     gim:m=40,completion=als(rank=3,ridge=0.1)
 
 To add a thing is to write one file in the package that its registry watches, or in a package of
-your own that names it in the entry-point group ``gim.plugins`` (docs/extending.md). Its name is
-that of the class or function in snake_case, unless `name=` is given.
+your own that names it in the entry-point group ``gim.plugins`` (docs/extending.md). Its name
+is that of the class or function in snake_case, unless `name=` is given.
 """
 
 from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import pkgutil
 import re
 import sys
@@ -135,13 +136,13 @@ class Registry:
         return sorted(self._made)
 
     def __getitem__(self, name: str) -> Callable[..., Any]:
-        self._look()
+        self._look(name)
         if name not in self._made:
             raise ValueError(f"unknown {self.kind} {name!r}{did_you_mean(name, self._made)}")
         return self._made[name]
 
     def __contains__(self, name: str) -> bool:
-        self._look()
+        self._look(name)
         return name in self._made
 
     def examples(self, name: str) -> list[str]:
@@ -166,14 +167,21 @@ class Registry:
 
     def name_of(self, thing: Any) -> str:
         """The name under which the class of this thing is registered."""
-        self._look()
         origin = _origin(type(thing))  # not the class itself: its module may have been reloaded
-        for name, made in self._made.items():
-            if _origin(made) == origin:
-                return name
+        for whole in (False, True):  # most are there already
+            if whole:
+                self._look()
+            for name, made in self._made.items():
+                if _origin(made) == origin:
+                    return name
         raise ValueError(
             f"{type(thing).__name__} is not a registered {self.kind}: see gim._base.registry"
         )
+
+    def known_as(self, make: Any) -> str | None:
+        """The name under which a class or function is registered, or None."""
+        self._look()
+        return next((name for name, made in self._made.items() if made is make), None)
 
     def write(self, thing: Any) -> str:
         """The spec string that builds this thing again: its name, and what is not by default."""
@@ -189,8 +197,14 @@ class Registry:
     def __str__(self) -> str:
         return f"a {self.kind}"
 
-    def _look(self) -> None:
-        self.find()
+    def _look(self, name: str | None = None) -> None:
+        """Find what there is; of gim's own only the file of this name, where that will do."""
+        if name is not None and not self._found and name.isidentifier():
+            module = f"{self.package}.{name}"
+            if importlib.util.find_spec(module) is not None:
+                importlib.import_module(module)
+        if name is None or name not in self._made:
+            self.find()
         plugins.load()
 
 

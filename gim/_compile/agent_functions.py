@@ -13,11 +13,9 @@ from typing import Any
 
 import numba
 import numpy as np
-from numba.core import types
-from numba.core.errors import NumbaError
+from numba import types
 
 from gim._compile.memory import flatten
-from gim.runs.agent import Agent
 
 GIVEN = {
     "act": ("memory", "s", "h", "rng"),
@@ -32,7 +30,7 @@ LONGEST = 300  # letters of what the compiler says
 
 
 def check_functions(
-    agent: Agent, memory: Any, rng: np.random.Generator, to_compile: bool = True
+    agent: Any, memory: Any, rng: np.random.Generator, to_compile: bool = True
 ) -> None:
     """Refuse an agent whose memory, `act` or `learn` the loop cannot work with.
 
@@ -82,7 +80,7 @@ def _returned(kind: str, name: str, f: Any, given: tuple[Any, ...]) -> Any:
     """The type that a function returns for arguments of these types, if it is one to go on with."""
     try:
         f.compile(given)
-    except NumbaError as problem:
+    except Exception as problem:  # one of numba's many
         raise ValueError(f"{kind}.{name} cannot be compiled: {_reason(problem)}") from None
     made = f.overloads[given].signature.return_type
     if not isinstance(made, types.Integer | types.Boolean):
@@ -93,7 +91,7 @@ def _returned(kind: str, name: str, f: Any, given: tuple[Any, ...]) -> Any:
     return made
 
 
-def _reason(problem: NumbaError) -> str:
+def _reason(problem: Exception) -> str:
     """What the compiler says, in a line, and where."""
     text = re.sub(r"\x1b\[[\d;]*m", "", str(problem))
     if ALLOCATES in text:

@@ -5,7 +5,7 @@ Ways in:
 
 - ``hot(f)``: a function called from inside a compiled loop. It may neither allocate nor slice. It
   is always inlined, since a call would copy its whole memory; ``rare(f)`` is the exception for what
-  seldom runs. Neither has machine code of its own (`gim._compile.inner`) unless Python calls it.
+  seldom runs. Neither has machine code of its own unless Python calls it.
 - ``entry(f)``: a function that Python calls; ``seldom(f)`` one that seldom has much to do, and is
   compiled when it has.
 - ``bind(template, label, act=..., learn=...)``: a copy of a template in which the named globals
@@ -25,10 +25,8 @@ version that raises an IndexError where the other would read or write outside an
 from __future__ import annotations
 
 import atexit
-import gc
 import hashlib
 import inspect
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import cached_property, lru_cache, update_wrapper
@@ -39,18 +37,28 @@ from typing import Any, TypeVar
 import numba
 import numpy as np
 
-from gim._compile.cache import Cache, say
-from gim._compile.inner import Inner
-from gim._compile.quick_flags import Function
+from gim._compile.backend import Entry, Inner, compiled_for, made
 from gim._compile.views import viewed
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3"
+__all__ = [
+    "bind",
+    "checked",
+    "compiled_for",
+    "digest",
+    "entry",
+    "hot",
+    "plain",
+    "rare",
+    "seldom",
+    "to_compile",
+]
+
+VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3 {Entry.__module__}"
 MUCH = 1e6  # microseconds of plain Python for each second that compiling takes, in all processes
 AT_ONCE = 5e5  # the same in one process
 CONSTANTS = (bool, int, float, str, tuple, type(None))
-_spent, _compiling = [0.0], [False]  # seconds; whether it is going on
 
 
 def hot(f: F) -> F:
@@ -84,9 +92,9 @@ def seldom(work: Callable[..., float], by_views: bool = False) -> Callable[[F], 
     """
 
     def decorate(f: Any) -> Any:
-        made: Any = _compile(f, Seldom)
-        made.work, made.by_views = work, by_views
-        return made
+        compiled: Any = _compile(f, Seldom)
+        compiled.work, compiled.by_views = work, by_views
+        return compiled
 
     return decorate
 
@@ -128,14 +136,9 @@ def checked(f: Any) -> Any:
     return _checked(f, {})
 
 
-def compiled_for() -> float:
-    """Processor seconds that compiling, or loading what was compiled, has taken so far."""
-    return _spent[0]
-
-
 def to_compile(f: Any) -> bool:
     """Whether a call of this entry will have to compile it."""
-    return isinstance(f, Entry) and not f.overloads and not f.kept
+    return hasattr(f, "overloads") and not f.overloads and not getattr(f, "kept", False)
 
 
 def digest(f: Callable[..., Any]) -> str:
@@ -151,48 +154,6 @@ def digest(f: Callable[..., Any]) -> str:
     for source in sorted(files.values()):
         hashed.update(source)
     return hashed.hexdigest()[:12]
-
-
-class Entry(Function):
-    """A function that Python calls, kept on disk."""
-
-    def __init__(self, *args: Any, **options: Any) -> None:
-        super().__init__(*args, **options)
-        try:
-            self._cache = Cache(self.py_func)
-        except (RuntimeError, OSError):  # no folder to write to; or from a console, without file
-            if Path(self.py_func.__code__.co_filename).exists():
-                say(
-                    "the compile cache cannot be written, each start compiles anew "
-                    "(NUMBA_CACHE_DIR)"
-                )
-
-    @cached_property
-    def kept(self) -> bool:
-        """Whether there was machine code on disk when it was first asked for."""
-        file = getattr(self._cache, "_cache_file", None)
-        return file is not None and Path(file._index_path).exists()
-
-    def compile(self, sig: Any) -> Any:
-        """Compile for a signature, or load what is on disk; the time it takes is counted."""
-        if _compiling[0]:  # as part of another
-            return super().compile(sig)
-        before, _compiling[0] = time.thread_time(), True
-        collects = gc.isenabled()
-        gc.disable()  # the compiler makes many objects that live as long as it works
-        try:
-            return super().compile(sig)
-        finally:
-            if collects:
-                gc.enable()
-            _compiling[0] = False
-            _spent[0] += time.thread_time() - before
-
-    def add_overload(self, made: Any) -> None:
-        """Take in a version; what it has inlined may refer to environments that none else sets."""
-        super().add_overload(made)
-        for environment in made._find_referenced_environments():
-            made.codegen.set_env(environment.env_name, environment)
 
 
 class Seldom(Entry):
@@ -245,9 +206,7 @@ def _compile(f: Any, kind: Any, **options: Any) -> Any:
 def _made(f: Any, kind: Any, options: dict[str, Any]) -> Any:
     if vars(numba.config)["DISABLE_JIT"]:  # set by its reading of the environment
         return f
-    options |= {"nopython": True, "no_cfunc_wrapper": True}
-    made = kind(py_func=f, targetoptions=options)
-    return update_wrapper(made, f)
+    return update_wrapper(made(f, kind, options), f)
 
 
 def _way_in(inner: Inner) -> Any:
@@ -261,17 +220,21 @@ def _way_in(inner: Inner) -> Any:
 Inner.way_in = staticmethod(_way_in)
 
 
-def _checked(f: Any, made: dict[FunctionType, Any]) -> Any:
+def _checked(f: Any, done: dict[FunctionType, Any]) -> Any:
     python = _python(f)
     if f is python:  # nothing is compiled: NUMBA_DISABLE_JIT=1
         return f
-    if python not in made:
+    if python not in done:
         used = {name: python.__globals__.get(name) for name in python.__code__.co_names}
         compiled = {name: value for name, value in used.items() if hasattr(value, "py_func")}
-        copy = _copy(python, {name: _checked(value, made) for name, value in compiled.items()})
+        copy = _copy(python, {name: _checked(value, done) for name, value in compiled.items()})
         copy.__qualname__ = f"{python.__qualname__}.checked"
-        made[python] = _made(copy, type(f), f.targetoptions | {"boundscheck": True})
-    return made[python]
+        done[python] = _made(copy, _kind(f), f.targetoptions | {"boundscheck": True})
+    return done[python]
+
+
+def _kind(f: Any) -> Any:
+    return type(f) if isinstance(f, Entry | Inner) else Entry
 
 
 def _python(f: Any) -> FunctionType:

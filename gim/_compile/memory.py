@@ -96,6 +96,8 @@ def rebuild(template: Any, flat: dict[str, NDArray[Any]], prefix: str = "") -> A
         _check(key, saved, value, limit)
         values.append(saved)
     memory = type(template)(*values)
+    if hasattr(memory, "mended"):  # what an earlier version did not keep
+        memory = memory.mended()
     if problem := memory.fault() if hasattr(memory, "fault") else "":
         raise ValueError(f"the saved memory is not whole: {prefix}{problem}")
     return memory
@@ -114,7 +116,7 @@ def _check(key: str, saved: NDArray[Any], fresh: NDArray[Any], limit: Limit) -> 
     if saved.shape != fresh.shape and not limit.grows:
         raise ValueError(
             f"the saved memory has {key!r} of shape {saved.shape}, not {fresh.shape}: it is of "
-            "another agent or world (an array that grows says so in `limits`, see gim._compile.memory)"
+            "another agent or world (an array that grows says so in `limits`, see memory.py)"
         )
     if limit.same and not np.array_equal(saved, fresh):
         raise ValueError(

@@ -18,11 +18,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim._base.params import OneOf, Within
-from gim._base.registry import Registry
 from gim._compile.jit import hot, seldom
 from gim.analogy.base import Floats, Frame, Inference, Prior, no_prior, prior_of
 from gim.analogy.candidates import Candidate, Data, suited
-from gim.analogy.candidates import candidates as everyone
 from gim.analogy.candidates.base import FAMILIES
 from gim.analogy.cross_validation import Answers, CrossValidation
 from gim.analogy.prior import with_judges
@@ -141,7 +139,6 @@ class Analogy(Inference):
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
     by_triple: ClassVar[bool] = True
-    draws_on: ClassVar[tuple[Registry, ...]] = (everyone,)  # any of them may predict
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""

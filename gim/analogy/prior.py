@@ -188,6 +188,12 @@ class Prior(NamedTuple):
         """See `gim._compile.memory`; what was inferred is checked as a whole, by the belief."""
         return {name: Limit(grows=True, optional=name == "behind") for name in self._fields}
 
+    def mended(self) -> Prior:
+        """As a file of an earlier version meant it: there `behind` limited nothing."""
+        if self.behind.shape == self.n0.shape:
+            return self
+        return self._replace(behind=np.full(self.n0.shape, np.inf))
+
 
 def no_prior(S: int, A: int) -> Prior:
     """Nothing is predicted."""

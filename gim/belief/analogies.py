@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from gim.model.task import Task
 from scipy import sparse
 
 from gim.analogy.analogy import Analogy
@@ -22,6 +21,7 @@ from gim.belief.belief import Belief
 from gim.mdp.names import Names
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts
+from gim.model.task import Task
 
 PLAIN = "means"  # the family of candidates that rules must be better than
 MATTERS = 0.02  # squared error of a distribution by which rules must be better

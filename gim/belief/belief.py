@@ -12,7 +12,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from gim.model.task import Mind, Task
 from numpy.typing import NDArray
 from scipy import sparse
 
@@ -22,6 +21,7 @@ from gim._compile.memory import LARGE, VISITS, Limits
 from gim.analogy.base import Frame
 from gim.analogy.prior import Floats, Prior, check_form, check_prior, no_prior
 from gim.belief.evidence import Evidence, SharedRows, evidence
+from gim.mdp.sampling import TERMINATED
 from gim.model.counts import (
     Counts,
     count,
@@ -34,7 +34,7 @@ from gim.model.counts import (
 from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
 from gim.model.rewards import KnownRewards, none_known
-from gim.runs.agent import TERMINATED
+from gim.model.task import Mind, Task
 
 AGAIN = 2.0  # visits over those at the last inference that said something
 EARLY = 1.5  # the same while most pairs were never met: what is inferred of them then matters most

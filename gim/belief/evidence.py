@@ -162,8 +162,7 @@ def sums_of_blocks(blocks: Any, v: Any, v0: Any, mean: Any, square: Any, later: 
 # --
 
 
-# -- evidence of pairs whose counts are dense, kept up to date: those met since are put together
-# anew
+# -- evidence of pairs whose counts are dense, kept up to date
 
 
 Bools = NDArray[np.bool_]

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from gim.model.task import Task
 from numpy.typing import NDArray
 
 from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness
 from gim.belief.belief import Belief
 from gim.model.rewards import most_to_come
+from gim.model.task import Task
 from gim.planning import evaluate
-from gim.runs.agent import Agent
 
 Floats = NDArray[np.float64]
 REST = 1e-5  # weight of the steps that are left out where there is no end
@@ -97,25 +96,6 @@ class Grounds:
             or None not in self.reward_limits
             or self.belief.rewards.given
         )
-
-
-def grounds_of(
-    agent: Agent, memory: Any, task: Task, seed: int, done: Done | None = None
-) -> Grounds | None:
-    """Those of an agent; None if it counts nothing."""
-    belief = agent.belief(memory)
-    if belief is None:
-        return None
-    trusted = task.priors and not agent.judges_priors()
-    return Grounds(
-        belief,
-        task,
-        reward_limits=agent.reward_limits(),
-        seed=seed,
-        assumed=("the visits of the prior were made in this very world",) if trusted else (),
-        begins=beginnings_of(task, belief.terminal),
-        done=done,
-    )
 
 
 def beginnings_of(task: Task, terminal: Any) -> Beginnings | None:

@@ -1,11 +1,13 @@
 """The frame of the command `gim`: finds the subcommands, and turns every error into one line.
 
-To add a subcommand is to write one file in this package::
+To add a subcommand is to write one file in this package, or a module of another package that names
+it among its entry points, in the group ``gim.commands``, as ``hello = "my_gim.hello"``::
 
     \"\"\"What it does, in a line: the help.\"\"\"
 
     def options(parser): ...       # its arguments, as argparse takes them
     def run(args) -> int: ...      # the exit status; raise ValueError or OSError for what is wrong
+    def names() -> list[str]: ...  # if it likes: words that shells are to complete
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from importlib import import_module
+from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
 from types import ModuleType
 from typing import Any, NoReturn, TextIO, cast
@@ -28,7 +31,9 @@ import gim
 from gim._base.escapes import CONTROL, DEAD, Guarded
 from gim._base.interrupts import commanded, ending
 from gim._base.limits import bounded_memory, too_large
+from gim._base.own import import_own
 from gim._base.registry import did_you_mean
+from gim.cli import starting
 from gim.cli.colour import coloured, paint
 
 FAILED, WRONG, RESUMABLE, INTERRUPTED = 1, 2, 75, 130  # exit statuses
@@ -36,6 +41,7 @@ BUG = (
     f"this is a bug of gim {gim.__version__} or of a plugin: please report it with the lines above "
     "and the command that was given"
 )
+GROUP = "gim.commands"  # of entry points
 LONGEST = 1000  # letters of a message
 TOO_BIG = ("array is too big", "Maximum allowed", "negative dimensions")  # numpy's ValueErrors
 
@@ -106,13 +112,35 @@ def _answer(words: list[str]) -> int:
 def commands(only: str | None = None) -> dict[str, ModuleType]:
     """The subcommands: every file of this package that has `options`; `only` one, if it is one.
 
-    What another command needs is then not imported: that may take longer than this one.
+    Those of other packages come by their entry points; one that fails is left out with a warning.
+    What another command needs is not imported for `only` one: that may take longer than this one.
     """
     folder = os.path.dirname(__file__)
     names = [module.name for module in pkgutil.iter_modules([folder])]
-    names = names if only is None else [name for name in names if name == only]
-    modules = {name: import_module(f"gim.cli.{name}") for name in names}
-    return {name: module for name, module in modules.items() if hasattr(module, "options")}
+    modules = {name: import_module(f"gim.cli.{name}") for name in names if only in (None, name)}
+    found = {name: module for name, module in modules.items() if hasattr(module, "options")}
+    for entry in entry_points(group=GROUP):
+        if only in (None, entry.name):
+            module = found.get(entry.name) or _of_others(entry)
+            if module is not None:
+                found[entry.name] = module
+    return dict(sorted(found.items()))
+
+
+def _of_others(entry: EntryPoint) -> ModuleType | None:
+    """The subcommand of another package."""
+    try:
+        module: ModuleType = entry.load()
+        if not (hasattr(module, "options") and hasattr(module, "run") and module.__doc__):
+            raise ValueError("it needs a docstring, options(parser) and run(args)")
+    except Exception as problem:  # foreign code, which may raise anything
+        kind = "" if isinstance(problem, ValueError) else f"{type(problem).__name__}: "
+        reason = kind + " ".join(str(problem).split())
+        warnings.warn(
+            f"the command {entry.name!r} ({entry.value}) is left out: {reason}", stacklevel=2
+        )
+        return None
+    return module
 
 
 def needs(extra: str, *packages: str) -> None:
@@ -156,10 +184,13 @@ def _run(words: list[str]) -> int:
     known = commands(words[0]) or commands()
     if not words[0].startswith("-") and words[0] not in known:
         raise ValueError(f"unknown command {words[0]!r}{did_you_mean(words[0], known)}")
+    starting.imported()
     parser, parsers = _parsers(known)
     args, rest = parser.parse_known_args(words)
     if rest:
         raise ValueError(_unrecognized(rest, parsers[words[0]]))
+    for what in args.imports:
+        import_own(what)
     return int(args.run(args))
 
 
@@ -171,7 +202,7 @@ def parsers_of() -> dict[str, argparse.ArgumentParser]:
 def _parsers(
     known: dict[str, ModuleType],
 ) -> tuple[argparse.ArgumentParser, dict[str, argparse.ArgumentParser]]:
-    parser = _Parser("gim", description=gim.__doc__, allow_abbrev=False)
+    parser = _Parser("gim", description=(gim.__doc__ or "").splitlines()[0], allow_abbrev=False)
     parser.add_argument("--version", action="version", version=f"gim {gim.__version__}")
     parsers: Any = parser.add_subparsers(metavar="COMMAND", required=True)
     for name, module in known.items():
@@ -184,6 +215,14 @@ def _parsers(
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         module.options(command)
+        command.add_argument(
+            "--import",
+            action="append",
+            default=[],
+            dest="imports",
+            metavar="FILE_OR_MODULE",
+            help="import agents, tasks and environments of your own first",
+        )
         command.set_defaults(run=module.run)
     return parser, dict(parsers.choices)
 

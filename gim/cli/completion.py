@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import argparse
 
-from gim.cli.command import parsers_of
+from gim.cli.command import commands, parsers_of
 from gim.envs import tasks
 from gim.runs.agent import agents
-from gim_lab.experiments.catalogue import catalogue, groups
 
 SHELLS = ("bash", "zsh", "fish")
 BASH = """\
@@ -58,9 +57,10 @@ def words_of() -> dict[str, list[str]]:
         "play": worlds,
         "envs": worlds,
         "agents": people,
-        "reproduce": [*groups(), *catalogue()],
         "completion": list(SHELLS),
     }
+    known = commands()
+    things |= {name: module.names() for name, module in known.items() if hasattr(module, "names")}
     return {
         name: [
             *(word for action in parser._actions for word in action.option_strings),

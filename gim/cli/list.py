@@ -6,6 +6,7 @@ import argparse
 import textwrap
 
 from gim._base.registry import Registry, did_you_mean
+from gim.cli.command import commands
 from gim.cli.listing import listing
 
 
@@ -18,16 +19,22 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the names of all kinds, or what there is of one."""
+    known = kinds()
+    if args.kind is None:
+        print("\n\n".join(f"{kind}\n{_names(known[kind])}" for kind in sorted(known)))
+    elif args.kind not in known:
+        raise ValueError(f"unknown kind {args.kind!r}{did_you_mean(args.kind, known)}")
+    else:
+        print(listing(known[args.kind], args.name))
+    return 0
+
+
+def kinds() -> dict[str, Registry]:
+    """The registries of all kinds of things, those of other packages' commands as well."""
     import gim.testing  # noqa: F401 - every kind has a kit there, which knows its registry
 
-    kinds = {registry.kind: registry for registry in Registry.every}
-    if args.kind is None:
-        print("\n\n".join(f"{kind}\n{_names(kinds[kind])}" for kind in sorted(kinds)))
-    elif args.kind not in kinds:
-        raise ValueError(f"unknown kind {args.kind!r}{did_you_mean(args.kind, kinds)}")
-    else:
-        print(listing(kinds[args.kind], args.name))
-    return 0
+    commands()  # they import what they list
+    return {registry.kind: registry for registry in Registry.every}
 
 
 def _names(registry: Registry) -> str:

@@ -4,8 +4,9 @@
     gim new task corridor --out folder
 
 The file is whole: `python least_tried.py` runs the conformance kit of its kind over it and shows
-what it does. Change it, and run it again. As part of a package it is found by name everywhere, as
-docs/extending.md says, which also has the other kinds: walks, completions, inferences, claims."""
+what it does. Change it, and run it again. Every command takes it as it is, as in `gim train
+riverswim --agent least_tried.py:LeastTried`, or after `--import least_tried.py`. docs/extending.md
+has the other kinds, and how things of a package are found by name alone."""
 
 from __future__ import annotations
 
@@ -13,39 +14,33 @@ import argparse
 import keyword
 import re
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from pathlib import Path
 
-from gim._base.registry import Registry, did_you_mean, snake
+from gim._base.registry import did_you_mean, snake
 from gim._base.replacing import replacing
-from gim.analogy.candidates.base import candidates
-from gim.envs import tasks
-from gim.runs.agent import agents
-from gim_lab.experiments.experiment import experiments
+from gim.cli.list import kinds
 
-KINDS: dict[str, Registry] = {
-    "agent": agents,
-    "task": tasks,
-    "candidate": candidates,
-    "experiment": experiments,
-}
+TEMPLATE = "template.txt"  # beside the things of a kind, for those that a file is written of
 
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Take a kind, a name, and where to write."""
     add = parser.add_argument
-    add("kind", metavar="KIND", help=", ".join(KINDS))
+    add("kind", metavar="KIND", help="agent, task, candidate or experiment")
     add("name", metavar="NAME", help="such as least_tried or LeastTried")
     add("--out", type=Path, default=Path(), metavar="FOLDER", help="where to write (here)")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write the file, and say what to do with it."""
-    if args.kind not in KINDS:
-        raise ValueError(f"unknown kind {args.kind!r}{did_you_mean(args.kind, KINDS)}")
+    known = templates()
+    if args.kind not in known:
+        raise ValueError(f"unknown kind {args.kind!r}{did_you_mean(args.kind, known)}")
     name = snake(args.name)
     if not re.fullmatch(r"[a-z][a-z0-9_]*", name) or keyword.iskeyword(name):
         raise ValueError(f"{args.name!r} is no name: give one of letters, such as least_tried")
-    if name in KINDS[args.kind]:
+    if name in kinds()[args.kind]:
         raise ValueError(f"the {args.kind} {name!r} exists: give yours another name")
     path = args.out / f"{name}.py"
     args.out.mkdir(parents=True, exist_ok=True)
@@ -57,8 +52,14 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
+def templates() -> dict[str, Traversable]:
+    """By kind, the file to begin with."""
+    found = {kind: files(registry.package) / TEMPLATE for kind, registry in kinds().items()}
+    return {kind: file for kind, file in found.items() if file.is_file()}
+
+
 def written(kind: str, name: str) -> str:
     """The file of a kind, with a name of its own in snake_case."""
-    text = (files("gim.cli") / "templates" / f"{kind}.txt").read_text("utf-8")
+    text = templates()[kind].read_text("utf-8")
     camel = "".join(part.capitalize() for part in name.split("_"))
     return text.replace("MyName", camel).replace("my_name", name)

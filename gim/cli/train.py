@@ -24,6 +24,7 @@ from pathlib import Path
 from gim._base import files
 from gim._base.interrupts import ending, interrupts, say
 from gim._base.limits import check_trials
+from gim._base.own import own
 from gim._base.terminal import count
 from gim.cli.command import (
     INTERRUPTED,
@@ -101,7 +102,7 @@ def run(args: argparse.Namespace) -> int:
     world = world_of(args.world, args.horizon, imports=True)
     if isinstance(world, TabularMDP):  # what is said of the run afterwards must end, too
         check_work(world.horizon, entries_of(world), STEP)
-    agent = agents.make("analogist" if args.agent is None else args.agent)
+    agent = agents.make("analogist" if args.agent is None else own(args.agent, agents))
     rewards = args.rewards or "learn"
     if args.seeds is None:
         run = prepare(agent, world, args.episodes, args.seed, args.horizon, rewards=rewards)

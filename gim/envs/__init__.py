@@ -1,8 +1,18 @@
-"""The tasks, one a file; importing this package registers them all with Gymnasium."""
+"""The tasks, one a file, and worlds by name.
 
-from gim.envs.base import make, task, tasks
-from gim.mdp.gymnasium_env import TabularEnv
+Imports mdp and what is below, and no run. Begin with `base.py`, then `riverswim.py`. What it takes
+to write a task is exported here.
+"""
 
-__all__ = ["TabularEnv", "make", "task", "tasks"]
+from typing import TYPE_CHECKING
 
-tasks.find()  # imports every file of this package, as Gymnasium must know the ids in advance
+from gim._base.lazy import lazy
+
+if TYPE_CHECKING:
+    from gim._base.params import OneOf, Within
+    from gim.envs.base import make, task, tasks
+    from gim.mdp.gymnasium_env import TabularEnv
+else:
+    __getattr__, __dir__ = lazy(__name__)
+
+__all__ = ["OneOf", "TabularEnv", "Within", "make", "task", "tasks"]

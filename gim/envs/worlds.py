@@ -3,7 +3,8 @@
 - ``riverswim:length=10``: a task of ours, with its parameters
 - ``my.npz``: an MDP that was saved
 - ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
-- ``my_module:MyEnv-v0``: the same, after a module was imported that registers it
+- ``my_module:MyEnv-v0``, ``my_file.py:MyEnv``: after a module or a file was imported that registers
+  it, or has a class of environments of this name
 
 An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
 any other is stepped through.
@@ -12,26 +13,23 @@ any other is stepped through.
 from __future__ import annotations
 
 import difflib
-import importlib
-import re
-import sys
 from pathlib import Path
 
 import gymnasium
 
 from gim._base.arguments import whole
 from gim._base.limits import INT
+from gim._base.own import asked, import_own, split, there
 from gim._base.registry import Spec, parse, write
 from gim.envs import tasks
 from gim.mdp.convert import NoTable, from_gymnasium
 from gim.mdp.naming import Built
 from gim.mdp.policy.policy import is_text
 from gim.mdp.tabular import TabularMDP
-from gim.runs.loading import load
+from gim.model.loading import load_saved
 
 World = Built | str | Path  # what stands for a world: see `world_of`
 LOGS = (".csv", ".parquet")  # how the name of a file of transitions ends
-MODULE = re.compile(r"([A-Za-z_][\w.]*):([\w./-]+(?::.*)?)")  # such as my_module:MyEnv-v0:size=5
 
 
 def world_of(given: World, horizon: int | None = None, imports: bool = False) -> Built:
@@ -54,7 +52,7 @@ def world_of(given: World, horizon: int | None = None, imports: bool = False) ->
         horizon = whole("horizon", horizon, low=1, high=INT)
     world: Built
     if isinstance(given, Path):
-        world = load(given, "mdp")
+        world = load_saved(given, "mdp")
     elif isinstance(given, str):
         world = _from_text(_imported(given, imports), horizon)
     else:
@@ -64,33 +62,45 @@ def world_of(given: World, horizon: int | None = None, imports: bool = False) ->
     return world
 
 
-def _imported(text: str, allowed: bool) -> str:
-    """The text without the module in front, which is imported: it registers the environment."""
-    found = MODULE.fullmatch(text)
-    if found is None or found[1] in tasks or _there(text):
+def own_world(text: str) -> str:
+    """The spec string of a world, once the module in front of it is imported; see `gim._base.own`.
+
+    The module registers the world, as a task or with Gymnasium; or it is a class of environments,
+    which then gets an id of Gymnasium's.
+    """
+    parts = split(text, tasks)
+    if parts is None:
         return text
-    module, rest = found.groups()
-    if not allowed:
-        raise ValueError(f"{text!r} would import {module}, which is not done from a file")
-    if (here := str(Path.cwd())) not in sys.path:
-        sys.path.append(here)  # where the `gim` command would not look
-    try:
-        importlib.import_module(module)
-    except Exception as problem:  # foreign code, which may raise anything
-        raise ValueError(f"cannot import {module}, as {text!r} asks for: {problem}") from None
-    return rest
+    module, (name, colon, args) = import_own(parts[0]), parts[1].partition(":")
+    made = getattr(module, name, None)
+    known = tasks.known_as(made)
+    if known is None and isinstance(made, type) and issubclass(made, gymnasium.Env):
+        known = f"{module.__name__.replace('.', '-')}/{name}-v0"
+        if known not in gymnasium.registry:
+            gymnasium.register(known, made)  # type: ignore[arg-type]
+        if text not in asked:
+            asked.append(text)
+    return parts[1] if known is None else f"{known}{colon}{args}"
+
+
+def _imported(text: str, allowed: bool) -> str:
+    """The text without the module in front, which is imported."""
+    parts = split(text, tasks)
+    if parts is not None and not allowed:
+        raise ValueError(f"{text!r} would import {parts[0]}, which is not done from a file")
+    return own_world(text)
 
 
 def _from_text(text: str, horizon: int | None) -> Built:
     if text.endswith(".npz"):
-        return load(text, "mdp")
+        return load_saved(text, "mdp")
     spec = parse(text)
     if spec.name in tasks:
         mdp: TabularMDP = tasks.make(spec)
         return mdp
     if spec.name in gymnasium.registry:
         return _from_gymnasium(spec, horizon)
-    if _there(spec.name):
+    if there(spec.name):
         if spec.args:
             raise ValueError(f"a saved MDP takes no parameters: write {spec.name} alone")
         if spec.name.endswith(LOGS) and not is_text(spec.name):
@@ -98,16 +108,8 @@ def _from_text(text: str, horizon: int | None) -> Built:
                 f"{spec.name} is a log, not a world: gim.learn(gim.from_log(...)) or, in a shell, "
                 f"gim learn {spec.name} --state ... --out FOLDER learns from it"
             )
-        return load(spec.name, "mdp")
+        return load_saved(spec.name, "mdp")
     raise ValueError(f"unknown world {spec.name!r}: {_hint(spec.name)}")
-
-
-def _there(path: str) -> bool:
-    """Whether a file is there; no name is too long to ask."""
-    try:
-        return Path(path).is_file()
-    except OSError:
-        return False
 
 
 def _from_gymnasium(spec: Spec, horizon: int | None) -> Built:

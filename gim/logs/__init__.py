@@ -1,4 +1,7 @@
-"""Logs: from a table of what happened to a policy."""
+"""Logs: from a table of what happened to a policy.
+
+Imports agents and what is below. Begin with `learning.py`, which is `gim.learn`, then `log.py`.
+"""
 
 from gim.logs.learned import Learned
 from gim.logs.learning import held_out, learn

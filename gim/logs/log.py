@@ -10,13 +10,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim._base.escapes import shown
+from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
+from gim.belief.belief import Belief, believed_model
 from gim.logs.bans import restricted
 from gim.mdp.names import Names
 from gim.mdp.policy import Policy
+from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts
+from gim.model.learned import LearnedModel
 from gim.model.tally import tally
+from gim.model.task import Task
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -229,6 +234,34 @@ class Log:
             seen=self.left | self.terminal,
         )
 
+    def as_prior(self, task: Task, states: Names, actions: Names) -> LearnedModel:
+        """What a log says of a world, as a model; see `gim.run(..., prior=log)`.
+
+        Its labels must be those of the world; a recorded end that the world has no state for is
+        left out.
+
+        Args:
+            task: sizes and available pairs of the world.
+            states, actions: what the world calls them.
+        """
+        s_of, a_of = found_in(self, states, actions)
+        keep = ~(self.rows.t == self.S - 1) if self.over else np.ones(len(self), bool)
+        s, a, t = s_of[self.rows.s[keep]], a_of[self.rows.a[keep]], s_of[self.rows.t[keep]]
+        impossible = ~task.available[s, a]
+        if impossible.any():
+            k = int(impossible.argmax())
+            raise ValueError(
+                f"the log plays {actions[int(a[k])]!r} in {states[int(s[k])]!r}, which the "
+                "world does not allow"
+            )
+        counts = tally(task.S, task.A, s, a, self.rows.r[keep], t)
+        terminal = np.zeros(task.S, bool)
+        known = np.flatnonzero(self.terminal[: len(s_of)])
+        terminal[s_of[known]] = True
+        visits = np.array([counts.n.sum()])
+        belief = Belief(counts, terminal, no_prior(0, 0), visits, np.array([0]))
+        return believed_model(belief, task)
+
     def __repr__(self) -> str:
         seen, of, *_ = self.coverage
         return (
@@ -294,3 +327,17 @@ def _columns(variables: Variables | None, over: bool) -> tuple[str, ...] | None:
 
 def _many(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
+
+
+def found_in(log: Log, states: Names, actions: Names) -> tuple[Any, Any]:
+    """The numbers that a world gives to the log's states (without a recorded end) and actions."""
+    found = []
+    for own, theirs, n in zip(log.names(), (states, actions), (-log.over, 0), strict=True):
+        number = matched(own, theirs)[: n or None]
+        if (lost := np.flatnonzero(number == NONE)).size:
+            raise ValueError(
+                f"{lost.size:,} of the {number.size:,} {own.kind}s of the log are no {own.kind} of "
+                f"the world: {unmatched(own, lost)}; those of the world are {some_of(theirs)}"
+            )
+        found.append(number)
+    return found[0], found[1]

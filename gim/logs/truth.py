@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.logs.log import Log
-from gim.mdp.names import Names
-from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
+from gim.logs.log import Log, found_in
 from gim.mdp.tabular import TabularMDP
 
 
@@ -27,17 +25,3 @@ def placed(policy: NDArray[Any], log: Log, mdp: TabularMDP) -> NDArray[Any]:
     for j, a in enumerate(actions):
         chances[..., states, a] = policy[..., : len(states), j]
     return chances
-
-
-def found_in(log: Log, states: Names, actions: Names) -> tuple[Any, Any]:
-    """The numbers that a world gives to the log's states (without a recorded end) and actions."""
-    found = []
-    for own, theirs, n in zip(log.names(), (states, actions), (-log.over, 0), strict=True):
-        number = matched(own, theirs)[: n or None]
-        if (lost := np.flatnonzero(number == NONE)).size:
-            raise ValueError(
-                f"{lost.size:,} of the {number.size:,} {own.kind}s of the log are no {own.kind} of "
-                f"the world: {unmatched(own, lost)}; those of the world are {some_of(theirs)}"
-            )
-        found.append(number)
-    return found[0], found[1]

@@ -1,1 +1,4 @@
-"""What an agent knows of the world: counts, dynamic matrices, completion, the learned model."""
+"""What is known of a world: `Task`, counts, dynamic matrices, completion, `LearnedModel`.
+
+Imports mdp and what is below. Begin with `counts.py`, then `learned.py`.
+"""

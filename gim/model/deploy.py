@@ -1,4 +1,4 @@
-"""From what was learned to the policy to deploy: `run.best_policy()`.
+"""From a learned model to the plan to deploy.
 
 What an agent plays while it learns is often not what it would recommend: bonuses and draws make it
 try things out. To deploy is to plan once more on what it believes, without them.
@@ -6,35 +6,14 @@ try things out. To deploy is to plan once more on what it believes, without them
 
 from __future__ import annotations
 
-from typing import Any
-
-import gymnasium
 import numpy as np
-from gymnasium.spaces import Discrete
 from numpy.typing import NDArray
 
-from gim.mdp.names import Names
-from gim.mdp.policy import Policy
-from gim.mdp.spaces import numbering_of, variables_of_space
-from gim.mdp.tabular import TabularMDP, names_by
 from gim.model.learned import LearnedModel
-from gim.model.task import Task
 from gim.planning import Plan, backward_induction, plan
 from gim.planning.planners import Model
-from gim.runs.agent import Agent
 
 RULE = 0.3  # of the standard deviation that a rule may be wrong by, taken off or added
-Built = TabularMDP | gymnasium.Env[Any, Any]  # a world that is built: a table, or an environment
-
-
-def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
-    """The policy to deploy of an agent with this memory, in the names of the world."""
-    model = agent.model(memory, task)
-    found = agent.greedy(memory, task) if model is None else planned(model)
-    if found is None:
-        kind = type(agent).__name__
-        raise ValueError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
-    return named(found, world)
 
 
 def planned(model: LearnedModel) -> NDArray[np.int64]:
@@ -77,23 +56,3 @@ def _bare(model: LearnedModel) -> Model:
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
     playable = model.available & (supported | lost)
     return Model(model.transitions, rewards, playable, model.horizon)
-
-
-def named(array: NDArray[Any], world: Built) -> Policy:
-    """A policy in the names of a world."""
-    return Policy(array, *names_of(world))
-
-
-def names_of(world: Built) -> tuple[Names, Names]:
-    """What a world calls its states and its actions."""
-    if isinstance(world, TabularMDP):
-        return world.names()
-    return _of_space("state", world.observation_space), _of_space("action", world.action_space)
-
-
-def _of_space(kind: str, space: Any) -> Names:
-    """The values of a space: numbers, which need not begin at 0, or what they are made of."""
-    if isinstance(space, Discrete):
-        return Names(kind, int(space.n), range(int(space.start), int(space.start + space.n)))
-    numbering = numbering_of(f"{kind} space", space)
-    return names_by(kind, numbering.n, None, variables_of_space(kind, numbering))

@@ -1,4 +1,8 @@
-"""Exact planning in finite MDPs: the best policy, what a policy is worth, and where it leads."""
+"""Exact planning in finite MDPs: the best policy, what a policy is worth, and where it leads.
+
+Imports _compile and what is below. Begin with `choose.py`, which picks the method, then
+`finite.py`, backward induction.
+"""
 
 from gim.planning.choose import plan
 from gim.planning.discounted import (

@@ -3,6 +3,8 @@
 They have no ground of their own and are legible on white and on dark pages. Each function returns
 a matplotlib `Figure`; save it with ``figure.savefig("name.png")``. Needs the extra `plot`:
 ``pip install "gim[plot]"``.
+
+Imports everything but testing, the command and the laboratory. Begin with `runs.py`.
 """
 
 from gim.plot.logs import visits

@@ -15,8 +15,6 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import numpy as np
-from gim.mdp.naming import Built, names_of
-from gim.model.task import Task
 from numpy.typing import NDArray
 
 from gim._base.arguments import whole
@@ -25,9 +23,11 @@ from gim.belief.intervals import mean_interval
 from gim.belief.shares import percent
 from gim.envs.worlds import World, world_of
 from gim.mdp.names import Names
+from gim.mdp.naming import Built, names_of
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import GivenPolicy, Place, as_array, fit, known_in
 from gim.mdp.tabular import TabularMDP
+from gim.model.task import Task
 from gim.planning.checks import checked_policy
 from gim.runs.agent import GO_ON, Agent, agents
 from gim.runs.gymnasium_task import reward_range_of

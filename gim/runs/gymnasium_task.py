@@ -7,7 +7,6 @@ from typing import Any
 
 import gymnasium
 import numpy as np
-from gim.model.task import Task
 
 from gim._base.params import brief
 from gim.mdp.convert import NoTable, from_gymnasium
@@ -15,6 +14,7 @@ from gim.mdp.gymnasium_table import actions_of_env, limit_of, variables_of_env
 from gim.mdp.spaces import PAIRS, Numbering, numbering_of, variables_of_space
 from gim.mdp.tabular import TabularMDP
 from gim.mdp.variables import Variables
+from gim.model.task import Task
 
 
 def told_by(env: Any, horizon: int | None) -> TabularMDP | Task:

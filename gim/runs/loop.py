@@ -188,7 +188,7 @@ class Driver:
         return to_compile(self.play)
 
     def check_indices(self) -> None:
-        """Play on with a loop in which no index leads outside an array; see `gim._compile.jit.checked`."""
+        """Play on with a loop whose indices are checked; see `gim._compile.jit.checked`."""
         self.play = _checked(self.play)
 
     def _player(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:

@@ -8,23 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
-from gim.mdp.naming import Built, names_of
-from gim.model.task import Task
 from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.mdp.names import Names
+from gim.mdp.naming import Built, names_of
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
 from gim.mdp.tables import own_numbers
 from gim.mdp.tabular import TabularMDP
 from gim.mdp.variables import Variables
 from gim.model.learned import LearnedModel, same_variables
+from gim.model.loading import load_saved
 from gim.model.rewards import KnownRewards, Payments, by_function, by_pair, by_triple, checked
+from gim.model.task import Task
 from gim.runs.agent import Agent
-from gim.runs.loading import load
 from gim.runs.runs import Run
 
 # -- what `gim.run(rewards=...)` may be: to be learned, the world's own, a table or a function
@@ -82,30 +82,38 @@ def _table(given: Any, S: int, A: int) -> KnownRewards:
 # --
 
 
-if TYPE_CHECKING:  # runs without a log do not depend on the code of logs
-    from gim.logs import Log
+@runtime_checkable
+class Learnable(Protocol):
+    """What can be read as a model of a world, in the names that the world uses: a `gim.Log`."""
 
-GivenPrior: TypeAlias = "LearnedModel | Run | Log | str | Path"
+    def as_prior(self, task: Task, states: Names, actions: Names) -> LearnedModel:
+        """The model, in the numbers of the world."""
+
+
+GivenPrior: TypeAlias = "LearnedModel | Run | Learnable | str | Path"
 Priors: TypeAlias = "GivenPrior | Sequence[GivenPrior]"
 
 
 def priors_given(
-    prior: Any, agent: Agent, task: Task, states: Names, actions: Names
+    prior: Any,
+    agent: Agent,
+    task: Task,
+    said: tuple[Names, Names],
+    names: tuple[Names, Names],
 ) -> tuple[LearnedModel, ...]:
     """The models that `prior=` stands for, each checked against the world.
 
     Args:
-        prior: None, a `LearnedModel`, a run with one, a path to either, or a list of these.
+        prior: a `LearnedModel`, a run with one, a path to either, a log, or a list of these.
         agent: who is to start from them.
         task: the world as the agent is told of it.
-        states, actions: what the world calls them.
+        said: what the world itself calls its states and its actions, as a log does.
+        names: the same by label and by variables, as models have them.
     """
-    if prior is None:
-        return ()
     given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
     if given and type(agent).belief is Agent.belief:
         raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
-    models = [_model(each) for each in given]
+    models = [_model(each, task, said) for each in given]
     judged, found = agent.judges_priors(), []
     for model in models:
         if (model.S, model.A) != (task.S, task.A) and not (judged and same_variables(model, task)):
@@ -114,7 +122,7 @@ def priors_given(
                 f"{task.A}: they must agree, or have the same variables and actions, for an agent "
                 "that infers by analogy"
             )
-        found.append(_renumbered(model, task, states, actions, judged))
+        found.append(_renumbered(model, task, *names, judged))
     return tuple(found)
 
 
@@ -186,13 +194,15 @@ def _in_order(
     return found
 
 
-def _model(given: Any) -> LearnedModel:
+def _model(given: Any, task: Task, names: tuple[Names, Names]) -> LearnedModel:
     if isinstance(given, (str, Path)):
-        given = load(given)
+        given = load_saved(given)
     if isinstance(given, Run):
         if given.model is None:
             raise ValueError(f"prior= is a run of {given.agent}, which has learned no model")
         given = given.model
+    if isinstance(given, Learnable):
+        return given.as_prior(task, *names)
     if not isinstance(given, LearnedModel):
         kind = type(given).__name__
         raise ValueError(f"prior= is a {kind}: give a model (run.model), a run, or a file of one")

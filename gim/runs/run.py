@@ -8,29 +8,28 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
-from importlib import import_module
 from pathlib import Path
 from typing import Any, overload
 
 import gymnasium
-from gim.mdp.naming import Built, names_of
-from gim.model.loading import KINDS
-from gim.model.task import Task
 from numpy.typing import NDArray
 
 from gim._base.arguments import whole
 from gim._base.limits import INT, SEED, bounded_memory, check_returns, check_steps, too_large
+from gim._base.own import own
 from gim._base.params import brief
 from gim._compile.agent_functions import check_functions
 from gim._compile.memory import part
 from gim.envs.worlds import World, world_of
 from gim.mdp.gymnasium_table import shows_all
+from gim.mdp.naming import Built, names_of
 from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
+from gim.model.loading import KINDS, load_saved
 from gim.model.rewards import LEARNED_RANGE, KnownRewards
+from gim.model.task import Task
 from gim.runs.agent import Agent, agents
 from gim.runs.gymnasium_task import told_by
-from gim.runs.loading import load
 from gim.runs.loop import Clock
 from gim.runs.priors_given import Priors, Rewards, priors_given, rewards_given
 from gim.runs.reports import Callback
@@ -126,11 +125,14 @@ def run(
     if resume is not None:
         if agent is not None or world is not None or seeds is not None:
             raise ValueError("resume= goes on with its own agent, world and seed: give it alone")
-        paused = resume if isinstance(resume, Run) else load(resume, "run")
+        paused = resume if isinstance(resume, Run) else load_saved(resume, "run")
         return _warned(paused.go(callback))
     if agent is None or world is None:
         raise ValueError('gim.run needs an agent and a world: gim.run("q_learning", "riverswim")')
-    agent, world = agents.make(agent), world_of(world, horizon, imports=True)
+    if isinstance(agent, str) and ":" in agent:
+        agent = own(agent, agents)
+    agent = agents.make(agent)
+    world = world_of(world, horizon, imports=True)
     if not isinstance(agent, Agent):
         raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
@@ -170,10 +172,10 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
-    if prior is not None:  # by name: runs without one do not depend on the code of logs
-        prior = import_module("gim.logs.prior").read_in(prior, task, *names_of(env))
-    names = names_of(env) if mdp is None else mdp.names()
-    task = replace(task, priors=priors_given(prior, agent, task, *names))
+    if prior is not None:
+        said = names_of(env)
+        names = said if mdp is None else mdp.names()
+        task = replace(task, priors=priors_given(prior, agent, task, said, names))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)

@@ -4,33 +4,31 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-from gim.mdp.naming import Built, named, names_of
-from gim.model.task import Mind, Task
 from numpy.typing import NDArray
 
 from gim._base import files, html
 from gim._base.interrupts import interrupts
 from gim._compile.memory import flatten, part, rebuild, trusted
+from gim.analogy.structure import Rule
+from gim.belief.analogies import analogies_of
+from gim.belief.grounds import Done, Grounds, beginnings_of
 from gim.mdp.gymnasium_table import spec_of
+from gim.mdp.naming import Built, named, names_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
+from gim.model.deploy import planned
 from gim.model.learned import LearnedModel
+from gim.model.task import Mind, Task
 from gim.runs.agent import GROW, THINK, Agent
 from gim.runs.loop import Clock, Compiled, Trail, new_clock, streams
 from gim.runs.once import Once
 from gim.runs.reports import Callback, Report
 from gim.runs.run_files import check_clock, check_kept, check_meta
-from gim.runs.runs import best_policy
 from gim.runs.stepwise import Stepwise
-
-if TYPE_CHECKING:  # what a run plays does not depend on how it is told
-    from gim.analogy.structure import Rule
-    from gim.belief.grounds import Grounds
 
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
@@ -147,14 +145,12 @@ class Run:
         """
         if (belief := self.agent.belief(self.memory)) is None:
             raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
-        told = import_module("gim.belief.analogies")  # by name, see above
-        return list(told.analogies_of(belief, self.task, *names_of(self.named_by)))
+        return list(analogies_of(belief, self.task, *names_of(self.named_by)))
 
     def grounds(self) -> Grounds | None:
         """What a certificate rests on (`gim.belief.grounds`); None if nothing is counted."""
-        told = import_module("gim.belief.grounds")  # by name, see above
-        done = told.Done(self.trail.pairs, self.returns)
-        return told.grounds_of(self.agent, self.memory, self.task, self.seed, done)
+        done = Done(self.trail.pairs, self.returns)
+        return grounds_of(self.agent, self.memory, self.task, self.seed, done)
 
     @property
     def model(self) -> LearnedModel | None:
@@ -387,3 +383,32 @@ class Runs(list[Run]):
     def score(self) -> float:
         """The mean score."""
         return float(self.scores.mean())
+
+
+def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
+    """The policy to deploy of an agent with this memory, in the names of the world."""
+    model = agent.model(memory, task)
+    found = agent.greedy(memory, task) if model is None else planned(model)
+    if found is None:
+        kind = type(agent).__name__
+        raise ValueError(f"{kind} has neither a model nor a policy: define greedy(memory, task)")
+    return named(found, world)
+
+
+def grounds_of(
+    agent: Agent, memory: Any, task: Task, seed: int, done: Done | None = None
+) -> Grounds | None:
+    """Those of an agent; None if it counts nothing."""
+    belief = agent.belief(memory)
+    if belief is None:
+        return None
+    trusted = task.priors and not agent.judges_priors()
+    return Grounds(
+        belief,
+        task,
+        reward_limits=agent.reward_limits(),
+        seed=seed,
+        assumed=("the visits of the prior were made in this very world",) if trusted else (),
+        begins=beginnings_of(task, belief.terminal),
+        done=done,
+    )

@@ -1,7 +1,10 @@
 """Conformance kits: run them over what you add, here or in a package of your own.
 
 There is one for each kind of thing, `check_` and the kind. Each raises AssertionError with what
-does not hold; `check_package` runs them over all that a package has registered.
+does not hold; `check_package` runs them over all that a package has registered. Those of
+experiments and claims are in `gim_lab.testing`.
+
+Imports everything but pictures, the command and the laboratory. Begin with `agents.py`.
 """
 
 from gim.testing.agents import check_agent
@@ -11,15 +14,11 @@ from gim.testing.inference import check_inference
 from gim.testing.package import check_package
 from gim.testing.tasks import check_task
 from gim.testing.walks import check_walk
-from gim_lab.testing.claims import check_claim
-from gim_lab.testing.experiments import check_experiment
 
 __all__ = [
     "check_agent",
     "check_candidate",
-    "check_claim",
     "check_completion",
-    "check_experiment",
     "check_inference",
     "check_package",
     "check_task",

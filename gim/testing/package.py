@@ -10,7 +10,8 @@ from gim._base.registry import Registry
 def check_package(name: str) -> list[str]:
     """Check all that a package, or a single module, has registered, at the `examples` it gives.
 
-    The kit of a kind is found by its name: `gim.testing.check_agent` for agents, and so on.
+    The kit of a kind is found by its name, beside what the kind belongs to:
+    `gim.testing.check_agent` for agents, `gim_lab.testing.check_claim` for claims.
 
     Args:
         name: of the package, as in `import my_gim`.
@@ -21,12 +22,12 @@ def check_package(name: str) -> list[str]:
     Raises:
         AssertionError: with what does not hold, or if there is nothing to check.
     """
-    kits = importlib.import_module(__package__)
     importlib.import_module(name)
     checked = []
-    for registry in Registry.every:
+    for registry in [*Registry.every]:
         for each in registry.names():
             if f"{registry[each].__module__}.".startswith(f"{name}."):
+                kits = importlib.import_module(f"{registry.package.split('.')[0]}.testing")
                 kit = getattr(kits, f"check_{registry.kind}")
                 for word in registry.examples(each):
                     kit(registry.make(word))

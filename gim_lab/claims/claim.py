@@ -23,8 +23,8 @@ To add one, write one file in `gim_lab/experiments/claims`, or a module of your 
                 for panel in runs.panels
             ]
 
-The ledger of `gim reproduce lengths` then has it, and `gim.testing.check_claim(FarEnd())` checks
-it. `gim_lab.claims.parts` has the comparisons that parts are made of. See docs/extending.md.
+The ledger of `gim reproduce lengths` then has it, and `gim_lab.testing.check_claim(FarEnd())`
+checks it. `gim_lab.claims.parts` has the comparisons that parts are made of. See docs/extending.md.
 """
 
 from __future__ import annotations

@@ -16,7 +16,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from gim._base.limits import check_trials
+from gim._base.own import own
 from gim.cli.command import whole
+from gim.envs.worlds import own_world
+from gim.runs.agent import agents
 from gim_lab.cli.trials import engine_options, engine_words, keep_table, keeping, play, show
 from gim_lab.trials.execute import grid
 from gim_lab.trials.running import build
@@ -40,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     if args.runs < 1:
         raise ValueError(f"--runs {args.runs}: give 1 or more")
     check_trials(args.runs)
-    agents = list(dict.fromkeys(agent_spec(spec) for spec in split_agents(args.agents)))
-    worlds = list(dict.fromkeys(args.worlds))
-    trials = grid(worlds, agents, args.episodes, range(args.seed, args.seed + args.runs))
+    tried = list(dict.fromkeys(agent_spec(own(spec, agents)) for spec in split_agents(args.agents)))
+    worlds = list(dict.fromkeys(map(own_world, args.worlds)))
+    trials = grid(worlds, tried, args.episodes, range(args.seed, args.seed + args.runs))
     for world in worlds:
         build(instance(world, args.seed))
     words = _command(args)
@@ -50,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
         results = play(trials, args, "comparing", words)
         if isinstance(results, int):
             return results
-        show(worlds, agents, results)
+        show(worlds, tried, results)
         if args.out is not None:
             keep_table(results, args.out)
     return 0

@@ -47,6 +47,11 @@ def options(parser: argparse.ArgumentParser) -> None:
     engine_options(parser)
 
 
+def names() -> list[str]:
+    """What may follow it, for the completion of shells."""
+    return [*groups(), *catalogue()]
+
+
 def run(args: argparse.Namespace) -> int:
     """Run what is missing, analyse all, write the report, and show the verdicts."""
     if not args.artefacts:
@@ -99,4 +104,7 @@ def _command(args: argparse.Namespace) -> list[str]:
         value = getattr(args, name)
         if value is not None and (name, value) != ("engine", "processes"):
             words += [f"--{name}", str(value)]
+    words += ["--keep"] if args.keep else []
+    for what in args.imports:
+        words += ["--import", what]
     return words + ([] if args.save_every is None else ["--save-every", f"{args.save_every:g}"])

@@ -36,6 +36,7 @@ def engine_options(parser: argparse.ArgumentParser) -> None:
     text = "keep trials while they are played, so that long ones go on after they were stopped"
     add("--save-every", type=minutes, metavar="MINUTES", help=text)
     add("--address", metavar="ADDRESS", help="of a running Ray cluster (with --engine ray)")
+    add("--keep", action="store_true", help="trust finished trials that other code has made")
 
 
 def engine_words(args: argparse.Namespace) -> list[str]:
@@ -44,6 +45,9 @@ def engine_words(args: argparse.Namespace) -> list[str]:
     for name, default in (("engine", "processes"), ("workers", None), ("address", None)):
         if getattr(args, name) != default:
             words += [f"--{name}", str(getattr(args, name))]
+    words += ["--keep"] if args.keep else []
+    for what in args.imports:
+        words += ["--import", what]
     if args.save_every is not None:
         words += ["--save-every", f"{args.save_every:g}"]
     return words if args.out is None else [*words, "--out", str(args.out)]
@@ -55,7 +59,7 @@ def engine_arguments(args: argparse.Namespace) -> dict[str, object]:
     if args.address is not None:
         given["address"] = args.address
     engine_of(**given)  # type: ignore[arg-type]
-    return given
+    return given | {"keep": args.keep}
 
 
 def check_folder(folder: Path | None) -> None:

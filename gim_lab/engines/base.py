@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import os
 from collections import deque
 from collections.abc import Callable, Generator
 from functools import partial
@@ -47,8 +46,3 @@ def by_task(trials: list[Trial]) -> dict[str, deque[int]]:
     for i, trial in enumerate(trials):
         groups.setdefault(trial.task, deque()).append(i)
     return groups
-
-
-def processors() -> int:
-    """How many trials can run here at a time."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

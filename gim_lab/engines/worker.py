@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import queue
+import re
 import runpy
 import sys
 import threading
@@ -21,8 +22,10 @@ from typing import Any, TextIO
 import numpy as np
 
 from gim._base.interrupts import of_worker
+from gim._base.own import NAMED, asked, import_own
 from gim._base.registry import parse
 from gim.envs import tasks
+from gim.envs.worlds import own_world
 from gim_lab.engines.base import TrialFailed
 from gim_lab.engines.compiling import rehearse
 from gim_lab.engines.threads import one_thread
@@ -91,7 +94,7 @@ def user_code(trials: list[Trial]) -> dict[str, Any]:
     names = {parse(trial.task).name for trial in trials if not is_file(trial.task)}
     parts |= {tasks[name] for name in names if name in tasks}
     modules = {part if isinstance(part, str) else part.__module__ for part in parts}
-    known = {"gim", *sys.stdlib_module_names}
+    known = {"gim", "gim_lab", *sys.stdlib_module_names}
     modules = {name for name in modules if name.split(".")[0] not in known}
     main = None
     if "__main__" in modules:
@@ -102,17 +105,28 @@ def user_code(trials: list[Trial]) -> dict[str, Any]:
                 "an agent or task of yours is defined in this session, where workers cannot find "
                 'it: put it into a file that you import, or take engine="serial"'
             )
-    return {"modules": sorted(modules), "main": main and os.path.abspath(main)}
+    return {
+        "asked": [_anywhere(what) for what in asked],
+        "modules": sorted(modules),
+        "main": main and os.path.abspath(main),
+    }
 
 
 def load_user_code(where: Mapping[str, Any]) -> None:
     """Import what `user_code` named."""
+    for what in where["asked"]:
+        _ = own_world(what) if NAMED.fullmatch(what) else import_own(what)
     for name in where["modules"]:
         importlib.import_module(name)
     if where["main"] and MAIN not in sys.modules:
         module = ModuleType(MAIN)
         module.__dict__.update(runpy.run_path(where["main"], run_name=MAIN))
         sys.modules[MAIN] = module
+
+
+def _anywhere(what: str) -> str:
+    """What was imported, by its full path if it is a file."""
+    return os.path.abspath(what) if re.search(r"\.py(:|$)", what) else what
 
 
 def _listen(stream: TextIO, lines: queue.Queue[str]) -> None:

@@ -23,7 +23,7 @@ own::
             return self.artefact(tables=[means_table(results, found, "", "score", "Scores")])
 
 `gim reproduce lengths --scale smoke` then runs it and writes its report, and
-`gim.testing.check_experiment(Lengths())` checks it. See docs/extending.md.
+`gim_lab.testing.check_experiment(Lengths())` checks it. See docs/extending.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """How the certificates of an agent that learns by analogy do, at the end of its run.
 
-`gim_lab.trials.measures` has the meaning of the columns. This file stands apart so that the trials
-of agents that infer nothing do not depend on the code of inference.
+`gim_lab.trials.measures` has the meaning of the columns.
 """
 
 from __future__ import annotations

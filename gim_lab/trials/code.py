@@ -1,10 +1,9 @@
 """The code that makes the numbers of a trial, and the versions of what computes them.
 
-It is what `gim_lab.trials.running` reaches by its imports (the loop, the sampling, the measures),
-what the agent and the things in its parameters reach (its walk, its completion, its inference, the
-planner), and what the task reaches: syntax trees without comments, docstrings and annotations (see
-`gim_lab.trials.source`). With that in the digest of a trial, an edit runs again exactly the trials
-that it may change, and nothing else.
+It is all of gim that computes, room by room; of the laboratory what `gim_lab.trials.running`
+imports, and what measures in the place of an agent; and the source of whatever is not of ours, such
+as an agent of one's own with what it imports. With that in the digest of a trial, an edit runs
+again the trials that it may change. Comments, docstrings and annotations do not count.
 """
 
 from __future__ import annotations
@@ -24,10 +23,23 @@ import gymnasium
 
 from gim._base.registry import parse
 from gim.envs import tasks
-from gim_lab.trials.source import locate, reach
+from gim_lab.trials.source import LIBRARY, locate, modules_in, reach, read
 from gim_lab.trials.spec import is_file
-from gim_lab.trials.subject import kind_of, measured_by, subject_of
+from gim_lab.trials.subject import kind_of, subject_of
 
+ROOMS = (
+    "_compile",
+    "planning",
+    "mdp",
+    "model",
+    "analogy",
+    "belief",
+    "paper",
+    "envs",
+    "runs",
+    "agents",
+    "logs",
+)
 RUNNING = "gim_lab.trials.running"  # every trial is run by it
 COMPUTING = ("numpy", "scipy", "numba")  # packages that compute every trial
 KNOWN = (*COMPUTING, "gymnasium")  # packages that count by their version, whoever imports them
@@ -39,7 +51,7 @@ class Code(NamedTuple):
     """What makes the numbers of a trial."""
 
     digest: str
-    modules: dict[str, str]  # digests of the syntax trees, by name
+    modules: dict[str, str]  # digests of syntax trees: of rooms, gim/agents, and of other modules
     versions: dict[str, str]  # of Python and of the packages that compute
 
 
@@ -48,8 +60,8 @@ def code_of(agent: str, task: str) -> Code:
 
     Example:
         >>> code = code_of("q_learning", "riverswim")
-        >>> [name for name in code.modules if name.startswith("gim.agents.")]
-        ['gim.agents.q_learning']
+        >>> "gim/agents" in code.modules, "gim_lab.trials.measures" in code.modules
+        (True, True)
     """
     return _code(parts_of_agent(agent), _parts_of_task(_name(task)))
 
@@ -68,14 +80,12 @@ def _name(spec: str) -> str:
 def _parts_of_agent(spec: str, kind: Any) -> tuple[Any, ...]:
     """`kind` is the class that has the name now: one typed into a console may change."""
     made = subject_of(spec)
-    return tuple(dict.fromkeys([*_parts(made), *measured_by(made)]))
+    return tuple(dict.fromkeys(_parts(made)))
 
 
 def _parts(thing: Any) -> Iterator[Any]:
     if is_dataclass(thing) and not isinstance(thing, type):
         yield from type(thing).__mro__
-        for registry in getattr(thing, "draws_on", ()):  # of which it may use any member
-            yield from (registry[name] for name in registry.names())
         for field in fields(thing):
             yield from _parts(getattr(thing, field.name))
     elif isinstance(thing, tuple | list):
@@ -106,19 +116,31 @@ def _code(agent: tuple[Any, ...], world: tuple[Any, ...]) -> Code:
         top = module.partition(".")[0]
         if top in KNOWN:
             packages.add(top)
-        elif top in sys.stdlib_module_names:
+        elif top in sys.stdlib_module_names or top == LIBRARY:
             continue
         elif locate(module) is not None:
             roots.add(module)
         else:
             unwritten[f"{module}:{getattr(part, '__qualname__', '')}"] = _token(part)
     found = reach(roots)
-    modules = found.modules | unwritten
+    modules = rooms() | found.modules | unwritten
     packages |= found.packages
     versions = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     versions |= {name: _version(name) for name in sorted(packages)}
     facts = json.dumps([modules, versions], sort_keys=True).encode()
     return Code(hashlib.sha256(facts).hexdigest()[:DIGITS], modules, versions)
+
+
+@cache
+def rooms() -> dict[str, str]:
+    """The digest of each room that computes."""
+    return {f"{LIBRARY}/{room}": _of_room(f"{LIBRARY}.{room}") for room in ROOMS}
+
+
+def _of_room(package: str) -> str:
+    sources = [read(name) for name in modules_in(package)]
+    told = [[source.name, source.digest] for source in sources if source is not None]
+    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:DIGITS]
 
 
 @cache
@@ -147,6 +169,8 @@ def reason(now: Code, modules: Mapping[str, str], versions: Mapping[str, str]) -
         if now.versions[name] != versions[name]
     ]
     both = now.modules.keys() & modules.keys()
+    if any("/" in name for name in now.modules) and not any("/" in name for name in modules):
+        return "; ".join([*found, "it was made by gim 0.2.0.dev0 or earlier"])
     changed = sorted(name for name in both if now.modules[name] != modules[name])
     changed = changed or sorted(now.modules.keys() ^ modules.keys())
     if changed:
@@ -166,6 +190,8 @@ def told(reasons: Iterable[str]) -> list[str]:
 
 
 def _file(module: str) -> str:
+    if "/" in module:
+        return module
     path = locate(module)
     name = module.replace(".", "/")
     return f"{name}/__init__.py" if path is not None and path.stem == "__init__" else f"{name}.py"

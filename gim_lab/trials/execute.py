@@ -49,6 +49,7 @@ def execute(
     engine: str = "processes",
     workers: int | None = None,
     progress: str | Callable[[Status], Any] | None = None,
+    keep: bool = False,
     save_every: float | None = None,
     **options: Any,
 ) -> Results:
@@ -65,6 +66,7 @@ def execute(
         engine: ``processes`` (this machine), ``serial`` (this process) or ``ray``.
         workers: how many trials at a time; by default one per processor.
         progress: a label for a progress bar on stderr, or a function that is given a `Status`.
+        keep: whether to trust what other code has stored: such a trial is not run again.
         save_every: minutes; a trial that takes longer is kept in the store's folder so often while
             it is played, and gone on with from there (not on Ray, nor with an epsilon).
         options: of the engine, such as ``address=`` of Ray.
@@ -87,7 +89,7 @@ def execute(
     found: dict[str, Result] = {}
     tally = Tally(list(unique.values()))
     for digest, trial in unique.items():
-        if kept is not None and (stored := kept.get(trial)) is not None:
+        if kept is not None and (stored := _stored(kept, trial, keep)) is not None:
             found[digest] = stored
             tally.add(trial, stored)
     left = [(digest, trial) for digest, trial in unique.items() if digest not in found]
@@ -114,6 +116,11 @@ def execute(
             with contextlib.suppress(OSError):  # it is not there, or other trials are in it
                 kept.unfinished.rmdir()
     return Results.of(found[digest].of(trial) for trial, digest in order)
+
+
+def _stored(kept: Store, trial: Trial, keep: bool) -> Result | None:
+    """The result that is kept of a trial: of today's code, or, with `keep`, of any."""
+    return kept.of_any_code(trial) if keep else kept.get(trial)
 
 
 def grid(

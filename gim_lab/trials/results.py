@@ -34,7 +34,7 @@ class Results:
     `episodes`, `seed`, and `world`, the task without the seed of its instance.
 
     Example:
-        >>> from gim_lab.experiments import Trial, execute
+        >>> from gim_lab import Trial, execute
         >>> trials = [Trial("riverswim", agent, 20, seed)
         ...           for agent in ("optimal", "random") for seed in range(3)]
         >>> results = execute(trials, engine="serial")
@@ -167,7 +167,7 @@ class Results:
     # -- ways out and in
 
     def to_csv(self, path: str | Path) -> None:
-        """Write a row per run, without the curves; texts as `gim._base.escapes.cell` writes them."""
+        """Write a row per run, without the curves; texts are escaped (`gim._base.escapes.cell`)."""
         lines = io.StringIO(newline="")
         rows = csv.writer(lines)
         rows.writerow(map(cell, self.columns))

@@ -1,7 +1,7 @@
 """Run one trial, here and now: all engines come down to `run_trial`.
 
-What this file reaches by its imports is, with the agent and the task, the code that makes the
-numbers of a trial: see `gim_lab.trials.code`.
+What this file imports of the laboratory is part of the code that makes the numbers of a trial: see
+`gim_lab.trials.code`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import math
 import platform
 import warnings
 from functools import lru_cache
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -22,12 +21,12 @@ from gim.runs.checkpoints import Checkpoints
 from gim.runs.reports import Callback, Report
 from gim.runs.run import prepare
 from gim.runs.runs import Interrupted, Run
-from gim_lab.trials import measures
+from gim_lab.trials import certified, measures
 from gim_lab.trials.probes import Probed, has_probes
 from gim_lab.trials.result import Result, trial_columns
 from gim_lab.trials.sample_complexity import Watched
 from gim_lab.trials.spec import content
-from gim_lab.trials.subject import Measured, Subject, measured_by, subject_of
+from gim_lab.trials.subject import Measured, Subject, subject_of
 
 if TYPE_CHECKING:
     from gim_lab.trials.trial import Trial
@@ -55,7 +54,7 @@ def run_trial(
     The callback is that of `gim.run`. What is `unfinished` is gone on with, to the same bits.
 
     Example:
-        >>> from gim_lab.experiments import Trial
+        >>> from gim_lab import Trial
         >>> run_trial(Trial("riverswim", "optimal", episodes=50, seed=0)).columns["H"]
         20
     """
@@ -80,8 +79,8 @@ def _played(
     else:
         _go_on(run, callback, unfinished)
     columns = measures.measures(run)
-    for module in measured_by(run.agent):
-        columns |= import_module(module).columns(run)
+    if run.agent.inference() is not None:
+        columns |= certified.columns(run)
     curves = measures.curves(run.returns)
     if isinstance(run, Watched):
         columns |= run.complexity()

@@ -22,7 +22,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-OURS = frozenset({"gim"})
+OURS = frozenset({"gim", "gim_lab"})
+LIBRARY = "gim"  # whose code counts room by room: see `gim_lab.trials.code`
 INIT = "__init__.py"
 DIGITS = 16  # of a digest
 SKIPPED = frozenset({"annotation", "returns", "type_comment", "type_ignores", "ctx", "kind"})
@@ -51,19 +52,19 @@ class Source(NamedTuple):
 class Reach(NamedTuple):
     """All that some modules are made of."""
 
-    modules: dict[str, str]  # digests by name: of gim, of the roots' packages, of loose files
-    packages: frozenset[str]  # installed ones that modules outside gim import
+    modules: dict[str, str]  # digests by name: of the laboratory, of the roots' packages, of files
+    packages: frozenset[str]  # installed ones that modules outside of ours import
 
 
 def reach(roots: Iterable[str]) -> Reach:
-    """Follow the imports of modules to the end.
+    """Follow the imports of modules to the end, but not into gim.
 
     Args:
-        roots: names of modules; the packages that they belong to are followed as gim is.
+        roots: names of modules; the packages that they belong to are followed as well.
 
     Example:
-        >>> found = reach(["gim.agents.random"])
-        >>> "gim.mdp.sampling" in found.modules, "gim.agents.rmax" in found.modules
+        >>> found = reach(["gim_lab.trials.running"])
+        >>> "gim_lab.trials.measures" in found.modules, "gim_lab.trials.store" in found.modules
         (True, False)
     """
     return _reach(tuple(sorted(set(roots))))
@@ -77,7 +78,7 @@ def _reach(roots: tuple[str, ...]) -> Reach:
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in found or _top(name) == LIBRARY:
             continue
         source = read(name)
         if source is None:

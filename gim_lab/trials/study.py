@@ -16,6 +16,10 @@
     m = [10, 20, 40]
     rho = [0.5, 0.8]
 
+Agents, tasks and environments of one's own are named with the module or file that has them, as in
+``my_agents.py:LeastTried``, or after ``imports = ["my_agents.py"]``: a study is a program to be
+run, so it may import.
+
 `tasks` and `agents` are either lists (of specs and of inline tables) or tables; TOML does not take
 both ways for one key. Run k of a random task plays its instance k, unless `seed` is given.
 """
@@ -25,7 +29,7 @@ from __future__ import annotations
 import itertools
 import math
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,14 +37,17 @@ from typing import Any, NamedTuple
 from gim._base.arguments import whole
 from gim._base.files import check_source
 from gim._base.limits import check_steps, check_trials
+from gim._base.own import import_own, own
 from gim._base.registry import did_you_mean, parse, write
+from gim.envs.worlds import own_world
 from gim.mdp.tabular import TabularMDP
+from gim.runs.agent import agents
 from gim_lab.trials.running import build
 from gim_lab.trials.spec import agent_spec, instance, is_file
 from gim_lab.trials.trial import Trial
 
 KEYS = (
-    *("title", "description", "tasks", "agents", "episodes"),
+    *("title", "description", "imports", "tasks", "agents", "episodes"),
     *("runs", "seed", "seeds", "epsilon", "rewards"),
 )
 
@@ -91,12 +98,16 @@ class Study:
         for key in given:
             if key not in KEYS:
                 raise ValueError(f"unknown key {key!r}{did_you_mean(key, KEYS)}")
+        for what in _texts(given.get("imports", []), "imports"):
+            import_own(what)
         for key in ("tasks", "agents"):
             if not isinstance(given.get(key), list) or not given[key]:
                 raise ValueError(f'{key} is missing or no list: write {key} = ["...", "..."]')
         episodes = _whole(given, "episodes", 5000, 1)
         seeds = _seeds(given)
-        agents = tuple(agent_spec(spec) for entry in given["agents"] for spec in _specs(entry))
+        agents = tuple(
+            agent_spec(spec) for entry in given["agents"] for spec in _specs(entry, own_agent)
+        )
         tasks = tuple(task for entry in given["tasks"] for task in _tasks(entry, episodes))
         study = cls(
             tuple(dict.fromkeys(tasks)),
@@ -129,21 +140,21 @@ def _tasks(entry: Any, episodes: int) -> Iterator[StudyTask]:
     if isinstance(entry, Mapping):
         episodes = _whole(entry, "episodes", episodes, 1)
         entry = {key: value for key, value in entry.items() if key != "episodes"}
-    for spec in _specs(entry):
+    for spec in _specs(entry, own_world):
         yield StudyTask(spec if is_file(spec) else write(*parse(spec), nested=False), episodes)
 
 
-def _specs(entry: Any) -> Iterator[str]:
+def _specs(entry: Any, own: Callable[[str], str]) -> Iterator[str]:
     """A spec, or every spec of a table in which lists are grids."""
     if isinstance(entry, str):
-        yield entry
+        yield own(entry)
         return
     if not isinstance(entry, Mapping) or not isinstance(entry.get("name"), str):
         raise ValueError(
             f'cannot read {entry!r}: give a name or spec such as "riverswim:length=10", or a table '
             'with name = "..."'
         )
-    name, fixed = parse(entry["name"])
+    name, fixed = parse(own(entry["name"]))
     grid = {key: value for key, value in entry.items() if key != "name"}
     choices = [value if isinstance(value, list) else [value] for value in grid.values()]
     for key, values in zip(grid, choices, strict=True):
@@ -177,6 +188,17 @@ def _seeds(given: Mapping[str, Any]) -> tuple[int, ...]:
 
 def _whole(given: Mapping[str, Any], key: str, default: int, low: int) -> int:
     return whole(key, given.get(key, default), low)
+
+
+def _texts(value: Any, key: str) -> list[str]:
+    if not isinstance(value, list):
+        raise ValueError(f"{key} = {value!r}: give a list of texts")
+    return [_text(each, key) for each in value]
+
+
+def own_agent(spec: str) -> str:
+    """The spec of an agent, once the module in front of it is imported."""
+    return own(spec, agents)
 
 
 def _text(value: Any, key: str) -> str:

@@ -1,8 +1,8 @@
 """What a trial tries: an agent in a world, or anything else that is measured there.
 
 The `agent` of a trial is the spec of an agent; or, by its full name, that of a class of this kind,
-such as ``gim.experiments.logs.from_log.FromLog:size=500``. Both are stored, found again and run on
-any engine in the same way, and the code of both is part of a trial's digest.
+such as ``gim_lab.experiments.logs.from_log.FromLog:size=500``. Both are stored, found again and run
+on any engine in the same way, and the code of both is part of a trial's digest.
 """
 
 from __future__ import annotations
@@ -11,15 +11,17 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from gim.agent import Agent, agents
-from gim.params import Params, describe
-from gim.registry import arguments, did_you_mean, parse, write
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from gim.experiments.trial import Trial
+from gim._base.params import Params, describe
+from gim._base.registry import arguments, did_you_mean, parse, write
+from gim.runs.agent import agents
 
-HERE = "gim.experiments."  # no other module is imported because a spec names it
+if TYPE_CHECKING:
+    from gim_lab.trials.trial import Trial
+
+HERE = "gim_lab.experiments."  # no other module is imported because a spec names it
+BEFORE = "gim.experiments."  # where these classes stood up to 0.2.0.dev0
 
 Measured = tuple[dict[str, Any], dict[str, NDArray[Any]], dict[str, float]]
 
@@ -29,7 +31,7 @@ class Subject(Params):
     """Base of all that is no agent: the fields are the parameters, in specs as well."""
 
     def measured(self, trial: Trial) -> Measured:
-        """Columns and curves as `gim.experiments.measures` has them, and seconds by phase.
+        """Columns and curves as `gim_lab.trials.measures` has them, and seconds by phase.
 
         Curves have a point for each episode of the trial, whatever an episode is to the subject.
         """
@@ -42,6 +44,8 @@ class Subject(Params):
 
 def kind_of(name: str) -> Any:
     """The class that has this name."""
+    if name.startswith(BEFORE):
+        name = HERE + name.removeprefix(BEFORE)
     if not name.startswith(HERE):
         return agents[name]
     module, _, last = name.rpartition(".")
@@ -58,11 +62,11 @@ def subject_of(spec: str) -> Any:
     """The agent or the `Subject` that a spec names.
 
     Example:
-        >>> subject_of("gim.experiments.logs.from_log.FromLog:size=20").size
+        >>> subject_of("gim_lab.experiments.logs.from_log.FromLog:size=20").size
         20
     """
     name, args = parse(spec)
-    if not name.startswith(HERE):
+    if not name.startswith((HERE, BEFORE)):
         return agents.make(spec)
     kind = kind_of(name)
     known = [p.name for p in describe(kind)]
@@ -70,13 +74,3 @@ def subject_of(spec: str) -> Any:
         if key not in known:
             raise ValueError(f"{name} has no parameter {key!r}{did_you_mean(key, known)}")
     return kind(**args)
-
-
-def measured_by(tried: Agent | Subject) -> tuple[str, ...]:
-    """Modules whose `columns(run)` are measured besides, of an agent that infers.
-
-    They are named, not imported: a trial depends on the code that it imports, and the trials of
-    agents that infer nothing do not depend on the code of inference.
-    """
-    infers = isinstance(tried, Agent) and tried.inference() is not None
-    return ("gim.experiments.certified",) if infers else ()

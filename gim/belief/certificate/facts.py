@@ -6,7 +6,6 @@ import math
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from gim.model.task import Task
 from numpy.typing import NDArray
 
 from gim.analogy.base import Frame
@@ -16,6 +15,7 @@ from gim.belief.certificate.judges import Judges
 from gim.belief.grounds import Aim
 from gim.model.deploy import plan_of
 from gim.model.learned import LearnedModel
+from gim.model.task import Task
 from gim.planning.checks import checked_policy
 
 Floats = NDArray[np.float64]

@@ -28,7 +28,7 @@ gain falls as it is visited.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,12 +36,10 @@ from numpy.typing import NDArray
 from gim._base.params import Within
 from gim._compile.jit import hot
 from gim._compile.memory import LARGE, VISITS, Limit, Limits
+from gim.belief.belief import Belief
 from gim.mdp.sampling import pick
 from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense
 from gim.paper.walks.base import NOTHING, PLAN, Choices, Exploration, new_choices
-
-if TYPE_CHECKING:
-    from gim.belief.belief import Belief
 
 Floats = NDArray[np.float64]
 ALONE = 1.0  # visits that it is worth to know nothing but that p is a distribution

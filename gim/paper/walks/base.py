@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,11 +30,9 @@ from numpy.typing import NDArray
 from gim._base.registry import Registered, Registry
 from gim._compile.jit import hot
 from gim._compile.memory import SAME, Limits
+from gim.belief.belief import Belief
 from gim.mdp.sampling import listed, pick
 from gim.model.counts import Counts, Known
-
-if TYPE_CHECKING:
-    from gim.belief.belief import Belief
 
 explorations = Registry("walk", "gim.paper.walks")
 
