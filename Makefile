@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Tests start many processes, which would all translate the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs wheels test lint types bench golden mutants faults interruptions fuzz soak runs extremes audit clean
+.PHONY: demo docs wheels release numba test lint types bench golden mutants faults interruptions fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -26,9 +26,17 @@ docs: $(VENV)/.docs
 wheels: $(VENV)/.ready
 	$(BIN)/python -m pip wheel --quiet --wheel-dir dist/wheels ".[plot,log,lab,ray]"
 
+# The newest numba that pip offers, in an environment of its own: do the tests of compiled code pass?
+numba: $(VENV)/.ready
+	$(BIN)/python -m tools.newest_numba
+
+# Whether all is ready: version, changelog, sdist with its tests, wheel with the README, links.
+release: $(VENV)/.ready
+	$(BIN)/python -m tools.release
+
 # A file of tests goes to one process: what its tests share is made once, and compiled once.
 test: lint types
-	$(BIN)/python -m pytest -n 2 --dist loadfile --doctest-modules tests gim
+	$(BIN)/python -m pytest -n 2 --dist loadfile --doctest-modules tests gim gim_lab
 
 lint: $(VENV)/.ready
 	$(BIN)/ruff format --check .
