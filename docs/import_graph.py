@@ -18,10 +18,11 @@ from gim_lab.trials.source import imported, modules_in
 
 PICTURE = Path(__file__).resolve().parent / "pictures" / "imports.png"
 LEFT_OUT = ("__init__", "__main__")  # which only pass on what the others define
+PACKAGES = ("gim", "gim_lab")
 WIDTH, HEIGHT = 9.5, 0.72  # inches: of the picture, of a level
 BOX = 0.2  # half of the height of a box, in levels
 HEAD = 0.06  # of an arrow
-INK, LINE, FILE, FOLDER = "#FFFFFF", "#8A94A3", "#6B7280", "#2F6FA8"  # on any page
+INK, LINE, FOLDER = "#FFFFFF", "#8A94A3", "#2F6FA8"  # on any page
 
 Graph = dict[str, set[str]]
 
@@ -38,7 +39,7 @@ def main() -> None:
 def rooms() -> Graph:
     """Which rooms each room imports; raises if they do so in a circle."""
     found: Graph = {}
-    for module in modules_in("gim"):
+    for module in (name for package in PACKAGES for name in modules_in(package)):
         here = room(module)
         there = {room(target) for target in imported(module)}
         found.setdefault(here, set()).update(there - {here})
@@ -48,7 +49,9 @@ def rooms() -> Graph:
 
 
 def room(module: str) -> str:
-    """The file or folder of gim that a module is in."""
+    """The folder of gim that a module is in; the laboratory is one."""
+    if module.partition(".")[0] != "gim":
+        return module.partition(".")[0]
     return module.split(".")[1] if "." in module else LEFT_OUT[0]
 
 
@@ -156,8 +159,7 @@ def draw(
     for name in graph:
         wide = width(name)
         corner = (at[name] - wide / 2, level[name] - BOX)
-        fill = FOLDER if len(modules_in(f"gim.{name}")) > 1 else FILE
-        box = {"fc": fill, "ec": "none", "zorder": 3}
+        box = {"fc": FOLDER, "ec": "none", "zorder": 3}
         shape = "round,pad=0,rounding_size=0.06"
         axis.add_patch(FancyBboxPatch(corner, wide, 2 * BOX, boxstyle=shape, **box))
         middle = {"ha": "center", "va": "center", "color": INK, "fontsize": 8, "zorder": 4}
