@@ -12,9 +12,7 @@ import gim
 from benchmarks import cases
 from benchmarks.panel import __main__ as command
 from benchmarks.panel import figures, pages, session, store, tree, worlds
-from benchmarks.panel.play import FAILED, Bounds, Played, bounds_of, play, play_until
-from gim.runs.agent import agents
-from gim.runs.run import prepare
+from benchmarks.panel.play import FAILED, Bounds, Played, begun, bounds_of, play, play_until
 
 
 def made_up(world="a", seed=0, returns=(4.0, 6.0), bounds=(), deployed=(2.0, 4.0, 6.0, 6.0)):
@@ -211,7 +209,7 @@ def test_an_agent_that_counts_nothing_has_no_certificates():
 
 
 def test_a_run_stops_where_an_episode_ends():
-    run = prepare(agents.make("random"), worlds.ALL["lake"](), 20, 5)
+    run = begun("random", worlds.ALL["lake"](), 20, 5)
     play_until(run, 7)
     assert run.returns.size == 7
     play_until(run, 20)
@@ -247,7 +245,7 @@ def test_what_is_kept_is_not_played_again(monkeypatch, tmp_path, capsys):
         (["--tree", "nowhere"], "nowhere has no folder gim"),
         (["--against", "nowhere.json"], "there is no such file"),
         (["--seeds", "0"], "give 1 to 1000 seeds"),
-        (["--worlds", "lkae"], "no world 'lkae': did you mean 'lake'"),
+        (["--worlds", "lkae"], "no world 'lkae': choose from"),
     ],
 )
 def test_what_cannot_be_is_said(given, because, capsys):
@@ -258,8 +256,18 @@ def test_what_cannot_be_is_said(given, because, capsys):
 
 def test_a_tree_is_used_only_where_no_other_is_loaded(tmp_path):
     tree.use(tree.ROOT)
-    with pytest.raises(SystemExit, match="is loaded, not that of"):
+    with pytest.raises(RuntimeError, match="is loaded, not that of"):
         tree.use(tmp_path)
+
+
+def test_what_plays_uses_public_names_alone():
+    """Modules of other trees are elsewhere."""
+    benchmarks = tree.ROOT / "benchmarks"
+    files = [*(benchmarks / "written").glob("*.py"), benchmarks / "panel" / "tree.py"]
+    for file in [*files, *(benchmarks / name for name in store.PLAYS)]:
+        for line in file.read_text("utf-8").splitlines():
+            assert not line.startswith(("from gim", "import gim.")), file
+            assert not line.startswith("from benchmarks.common"), file
 
 
 # -- worlds

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
+from importlib import import_module
 from math import isnan, nan
 from time import process_time
 from typing import Any, NamedTuple
 
 import gim
 from benchmarks.panel.worlds import ALL
-from gim.runs.agent import agents
-from gim.runs.run import prepare
 
 EPISODES = 100
 DEPLOYED = (3, 10, 30, 100)  # after so many episodes the policy to deploy is valued
@@ -53,7 +52,7 @@ class Played(NamedTuple):
 def play(world: str, agent: str, seed: int, episodes: int = EPISODES) -> Played:
     """Play a world of the panel from a seed, with a stop at each look."""
     mdp = ALL[world]()
-    run = prepare(agents.make(agent), mdp, episodes, seed)
+    run = begun(agent, mdp, episodes, seed)
     seconds, deployed, bounds = 0.0, [], []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that much is unknown yet is no news here
@@ -75,6 +74,13 @@ def play(world: str, agent: str, seed: int, episodes: int = EPISODES) -> Played:
     low, high = mdp.random_return(), mdp.optimal_return()
     returns = tuple(float(x) for x in run.returns)
     return Played(world, seed, low, high, seconds, returns, tuple(deployed), tuple(bounds))
+
+
+def begun(agent: str, mdp: gim.TabularMDP, episodes: int, seed: int) -> gim.Run:
+    """A run that waits for its first step: what `gim.run` makes before it plays."""
+    place = import_module(gim.run.__module__)  # wherever that is, in whichever tree
+    run: gim.Run = place.prepare(place.agents.make(agent), mdp, episodes, seed)
+    return run
 
 
 def play_until(run: gim.Run, episodes: int) -> None:

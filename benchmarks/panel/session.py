@@ -11,7 +11,6 @@ from multiprocessing import get_context
 from pathlib import Path
 from time import monotonic
 
-import gim
 from benchmarks.common import machine
 from benchmarks.panel import store
 from benchmarks.panel.figures import Runs, check_worlds, earned, is_lost
@@ -19,21 +18,18 @@ from benchmarks.panel.pages import page
 from benchmarks.panel.play import Played, play
 from benchmarks.panel.tree import ready
 from benchmarks.panel.worlds import ALL, SETS
-from gim._base.registry import did_you_mean
 
 
 def show(given: Namespace, seeds: Iterable[int]) -> int:
     """Play what was asked for and print the page; 1 if a world is lost."""
     worlds = given.worlds or list(SETS[given.set])
     if unknown := [world for world in worlds if world not in ALL]:
-        raise SystemExit(
-            f"no world {unknown[0]!r}{did_you_mean(unknown[0], ALL)}: {', '.join(ALL)}"
-        )
-    folder = store.home(given.agent)
+        raise SystemExit(f"no world {unknown[0]!r}: choose from {', '.join(sorted(ALL))}")
+    folder = store.home(given.tree, given.agent)
     now = played(folder, worlds, [*seeds], given)
     file = given.against or store.TODAY
     before = store.stored(file) if file.exists() else {}
-    print(f"{machine()}\n{given.agent} of {Path(gim.__file__).parent}; against {file}\n")
+    print(f"{machine()}\n{given.agent} of {given.tree.resolve()}; against {file}\n")
     try:
         check_worlds(now, before)
     except ValueError as problem:

@@ -9,7 +9,6 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-import gim
 from benchmarks.common import ROOT
 from benchmarks.panel.figures import Runs
 from benchmarks.panel.play import Bounds, Played
@@ -17,16 +16,16 @@ from benchmarks.panel.play import Bounds, Played
 TODAY = Path(__file__).parent / "today.json"
 KEPT = ROOT / "results" / "panel"
 DIGITS = 7  # of a number in a file
-PLAYS = "cases.py", "first_episodes.py", "panel/play.py", "panel/rules.py", "panel/worlds.py"
+PLAYS = "cases.py", "panel/play.py", "panel/rules.py", "panel/worlds.py"
 
 
-def home(agent: str) -> Path:
+def home(tree: Path, agent: str) -> Path:
     """Where single runs are kept: by agent, and by all code that plays, whichever tree it is of.
 
     Comments and layout do not count, so that runs outlive a change of words.
     """
     here = ROOT / "benchmarks"
-    files = [*Path(gim.__file__).parent.rglob("*.py"), *(here / "written").glob("*.py")]
+    files = [*(tree / "gim").rglob("*.py"), *(here / "written").glob("*.py")]
     files += [here / name for name in PLAYS]
     digest = hashlib.sha256(agent.encode())
     for path in sorted(files):

@@ -1,4 +1,7 @@
-"""Whose gim plays: nothing here imports it before that is settled."""
+"""Whose gim plays: a process settles that before it imports anything that plays.
+
+The page is made by the tree that this file is of, in a process of its own.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ def use(tree: Path) -> None:
     finally:
         sys.path.pop(0)
     if found != tree.resolve() / "gim":
-        raise SystemExit(f"the gim of {found.parent} is loaded, not that of {tree}: start anew")
+        raise RuntimeError(f"the gim of {found.parent} is loaded, not that of {tree}")
 
 
 def ready(tree: Path, agent: str) -> None:

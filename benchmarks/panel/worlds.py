@@ -1,27 +1,36 @@
-"""Which worlds are on the panel, and those for calibration besides, by name."""
+"""Which worlds are on the panel, and those for calibration besides, by name.
+
+This module, `play`, and all that they import use public names of gim alone, and so play that of
+another tree as well.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import gymnasium
 import numpy as np
 
 import gim
 from benchmarks import cases, written
-from benchmarks.first_episodes import table_of
 from benchmarks.panel import rules
 
 World = Callable[[], gim.TabularMDP]
 
 
 def named(word: str) -> World:
-    """The world of a spec string."""
-    return lambda: table_of(word)
+    """The task of a spec string."""
+    return lambda: gim.make(word)
+
+
+def lake() -> gim.TabularMDP:
+    """Gymnasium's, 8x8 and slippery."""
+    return gim.from_gymnasium(gymnasium.make("FrozenLake-v1", map_name="8x8"))
 
 
 PANEL: dict[str, World] = {
     "grid": named("gridworld:height=8,width=8,horizon=40,slip=0.2,start=0"),
-    "lake": named("FrozenLake-v1:map_name=8x8"),
+    "lake": lake,
     "button": named("button"),
     "maze": written.WORLDS["maze"],
     "inventory": named("inventory"),
