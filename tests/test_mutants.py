@@ -141,7 +141,7 @@ def f(x, y):
 
 def test_every_mutant_of_the_core_is_python_and_has_an_id_of_its_own():
     ids = []
-    for path in sorted((ROOT / "gim" / "exploration").glob("*.py")):
+    for path in sorted((ROOT / "gim" / "paper" / "walks").glob("*.py")):
         source = path.read_bytes()
         for mutant in mutants_of(path.name, source):
             ast.parse(mutant.applied(source))
@@ -331,9 +331,9 @@ def test_only_survivors_run_again(tmp_path):
 
 
 def test_a_mutant_is_shown_as_a_diff(capsys):
-    (room,) = tool._modules("sampling")
+    (room,) = tool._modules("mdp/sampling")
     mutant = mutants_of(room, (ROOT / room).read_bytes())[0]
-    assert tool.main(["--only", "sampling", "--show", mutant.id]) == 0
+    assert tool.main(["--only", "mdp/sampling", "--show", mutant.id]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0] == "--- gim/mdp/sampling.py"
     assert sum(line.startswith("+") for line in lines) == 2

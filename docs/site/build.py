@@ -35,7 +35,7 @@ TREE = {  # what the side bar shows
     "The machinery": ["planning", "framework", "laboratory", "files", "robustness", "extending"],
     "Agents": ["agents/*"],
     "Reference": ["api-functions", "api-types", "api-agents", "api-plot", "api-modules"],
-    "The project": ["changes", "contributing"],
+    "The project": ["changes", "contributing", "workshop"],
 }
 ORDER = [  # of the gallery: as people ask
     "own_mdp",

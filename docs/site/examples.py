@@ -32,6 +32,12 @@ import gim
 certificate = gim.certify(gim.run("psrl", "riverswim", episodes=200, seed=0))
 certificate.lower, certificate.upper  # of what the policy earns
 """,
+    "Inference": """
+import gim
+
+assert issubclass(gim.Analogy, gim.Inference)
+gim.run(gim.UCBVI(infer="by_completion"), "riverswim", episodes=20, seed=0)
+""",
     "Interrupted": """
 import gim
 
@@ -39,6 +45,13 @@ try:
     gim.run("q_learning", "riverswim", episodes=100)
 except gim.Interrupted as stop:       # Ctrl-C
     gim.run(resume=stop.run)          # goes on where it stood
+""",
+    "Learned": """
+import gim
+
+log = gim.from_log([(0, "go", 1.0, 1), (1, "go", 0.0, 0), (0, "stay", 0.0, 0)])
+learned = gim.learn(log, horizon=3)
+learned.policy, learned.value.estimate
 """,
     "LearnedModel": """
 import gim
@@ -86,6 +99,12 @@ gim.run("random", world, episodes=10)
 import gim
 
 gim.run("gim:m=5,rho=0.95,completion=als(rank=3)", "casinoland", episodes=300, seed=0)
+""",
+    "Task": """
+import gim
+
+task = gim.run("psrl", "riverswim", episodes=5).task
+task.S, task.A, task.H, task.reward_range
 """,
     "theory": """
 import gim

@@ -28,8 +28,8 @@ from tools.mutants.table import EQUIVALENT, Fate, score, table
 
 ROOT = Path(__file__).parent.parent.parent
 ROOMS = [  # the core
-    *("planning", "model", "exploration", "inference", "agents"),
-    *("loop", "sampling", "mdp", "validation"),
+    *("planning", "mdp", "model", "analogy", "belief", "paper", "agents"),
+    "runs/loop",
 ]
 REASONS = Path(__file__).parent / "reasons.toml"
 EXTRA, FACTOR = 30.0, 5.0  # seconds, and times the unmutated time, that a mutant may take
