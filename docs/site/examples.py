@@ -106,6 +106,18 @@ import gim
 task = gim.run("psrl", "riverswim", episodes=5).task
 task.S, task.A, task.H, task.reward_range
 """,
+    "planning": """
+import gim
+
+mdp = gim.make("riverswim")
+policy = gim.planning.backward_induction(mdp).policy
+gim.planning.evaluate(mdp, policy)[0]  # the value of each state at the first step
+""",
+    "plot": """
+import gim
+
+gim.plot.curves(gim.run("q_learning", "riverswim", episodes=50, seed=0)).savefig("curves.png")
+""",
     "theory": """
 import gim
 
