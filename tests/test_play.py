@@ -78,7 +78,7 @@ def test_long_labels_are_cut_and_left_out_where_there_is_no_room():
     names = [f"state number {k:04d} with a long name" for k in range(100)]
     rows = [(s, "go", 1.0, t) for s, t in pairwise(names)]
     drawn = picture(gim.from_log(rows))
-    assert "state number 0000 with …</text>" in drawn
+    assert "state number 0000 with …<title>state number 0000 with a long name</title>" in drawn
     assert drawn.count("<text") == 1 + -(-80 // 3)  # lines of 13 pixels in rows of 6
 
 

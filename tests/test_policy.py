@@ -475,7 +475,7 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     page = (Path(__file__).parent.parent / "docs" / "policies.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```", page, re.S)
-    assert len(blocks) == 5
+    assert len(blocks) == 7
     space: dict[str, Any] = {}
     exec(blocks[0], space)
     run, best = space["run"], space["best"]
@@ -489,12 +489,13 @@ def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
     exec(blocks[2], space)
     assert space["over"]
     assert space["step"] <= 100
-    exec(blocks[3], space)
+    exec(blocks[4], space)  # what it states is compared by tests/test_evaluation.py
+    exec(blocks[5], space)
     assert space["plan"]("room 0") == "right/pay"
     assert space["mdp"].policy_return(space["plan"]) == pytest.approx(
         space["mdp"].optimal_return(), rel=1e-12
     )
-    exec(blocks[4], space)
+    exec(blocks[6], space)
     shown = re.search(r"```\n(state,.*?)```", page, re.S)[1].splitlines()
     assert Path("casino.csv").read_text().splitlines()[: len(shown)] == shown
     for ending in ENDINGS:
