@@ -5,7 +5,6 @@ one.
 """
 
 import gim
-from gim._base.terminal import table
 
 mdp = gim.make("riverswim")
 rows = []
@@ -26,7 +25,7 @@ for agent in (gim.Optimal(), gim.QLearning(), gim.Random()):
 print(f"RiverSwim: {mdp.S} states, {mdp.A} actions, H = {mdp.horizon}; 5,000 episodes, 20 seeds")
 best, worst = mdp.optimal_return(), mdp.random_return()
 print(f"Exact optimum: {best:,.0f} an episode; random: {worst:,.0f}\n")
-headers = ["agent", "score", "mean return", "last 500", "million steps/s"]
-print(table(rows, headers))
+for row in [["agent", "score", "mean return", "last 500", "million steps/s"], *rows]:
+    print(f"{row[0]:12}" + "".join(f"{cell:>17}" for cell in row[1:]))
 print("\nThe optimal policy, by the step from which an action is taken:\n")
 print(gim.run("optimal", mdp, episodes=1).policy_table())

@@ -10,6 +10,7 @@ from gim._base.lazy import lazy
 
 if TYPE_CHECKING:
     from gim import planning, plot
+    from gim._base import files
     from gim.agents.analogist import Analogist
     from gim.agents.delayed_q_learning import DelayedQLearning
     from gim.agents.double_q_learning import DoubleQLearning
@@ -109,6 +110,7 @@ __all__ = [
     "certify",
     "completion",
     "evaluate",
+    "files",
     "from_gymnasium",
     "from_log",
     "from_outcomes",

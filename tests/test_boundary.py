@@ -17,7 +17,7 @@ from gim._base.lazy import exported
 from gim.envs import tasks
 
 ROOT = Path(__file__).parent.parent
-MODULES = {"completion", "planning", "plot", "theory"}  # that are public as such
+MODULES = {"completion", "files", "planning", "plot", "theory"}  # that are public as such
 LAZY = ["gim", "gim_lab", "gim.agents", "gim.envs", "gim.paper.walks"]
 
 

@@ -32,6 +32,13 @@ import gim
 certificate = gim.certify(gim.run("psrl", "riverswim", episodes=200, seed=0))
 certificate.lower, certificate.upper  # of what the policy earns
 """,
+    "files": """
+import gim
+import numpy as np
+
+gim.files.save("mine.npz", "my kind", {"x": np.arange(3)}, {"why": "an example"})
+kind, arrays, meta = gim.files.load("mine.npz", kind="my kind")
+""",
     "Inference": """
 import gim
 
