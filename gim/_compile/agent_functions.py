@@ -81,24 +81,30 @@ def _returned(kind: str, name: str, f: Any, given: tuple[Any, ...]) -> Any:
     try:
         f.compile(given)
     except Exception as problem:  # one of numba's many
-        raise ValueError(f"{kind}.{name} cannot be compiled: {_reason(problem)}") from None
+        raise ValueError(f"{kind}.{name} cannot be compiled: {_reason(problem, f)}") from None
     made = f.overloads[given].signature.return_type
     if not isinstance(made, types.Integer | types.Boolean):
         what = "nothing" if made is types.none else str(made)
         if isinstance(made, types.Optional):
             what = f"{made.type}, and sometimes nothing"
-        raise ValueError(f"{kind}.{name} returns {what}: it must return {RETURNS[name]}")
+        raise ValueError(f"{kind}.{name} returns {what}: it must return {RETURNS[name]}{_place(f)}")
     return made
 
 
-def _reason(problem: Exception) -> str:
-    """What the compiler says, in a line, and where."""
+def _reason(problem: Exception, f: Any) -> str:
+    """What the compiler says, in a line, and where: the function, if it does not say."""
     text = re.sub(r"\x1b\[[\d;]*m", "", str(problem))
-    if ALLOCATES in text:
-        return "it makes an array, a slice, a list or the like: make room for it in start"
     lines = [line.strip() for line in text.splitlines()]
     told = [line for line in lines if line and not line.startswith("Failed in nopython mode")]
     places = re.findall(r'File "([^"]+)", line (\d+)', text)
-    where = f" ({places[-1][0]}, line {places[-1][1]})" if places else ""
+    where = f" ({places[-1][0]}, line {places[-1][1]})" if places else _place(f)
+    if ALLOCATES in text:
+        return f"it makes an array, a slice, a list or the like: make room for it in start{where}"
     reason = " ".join(told[: 2 if told and told[0].endswith(":") else 1])[:LONGEST]
     return f"{reason or 'no reason given'}{where}"
+
+
+def _place(f: Any) -> str:
+    """Where a function is defined."""
+    code = getattr(f, "py_func", f).__code__
+    return f" ({code.co_filename}, line {code.co_firstlineno})"
