@@ -102,6 +102,15 @@ def test_the_mean_worth_is_that_of_the_errors():
     assert round(1 / (1 / 9 + 1 / 6), 6) in np.round(drawn[:, 1], 6)
 
 
+def test_where_judges_rule_even_curves_out_all_curves_go_on():
+    """A hundred judges may leave nothing of them, not even the smallest number there is."""
+    curve = Curve(
+        np.array([2.0, 9.0]), np.full(2, np.inf), np.array([np.inf, 1.0]), np.array([0.0, 1.0])
+    )
+    assert curve.even.tolist() == [0.0, 1.0]
+    assert (curve.drawn(np.ones(3), 5, np.random.default_rng(0)) == 9.0).all()
+
+
 def test_pairs_met_seldom_may_be_predicted_worse():
     """Half of the pairs were met twice and their predictions are worth next to nothing."""
     rare = np.random.default_rng(8).random((20, 20)) < 0.5

@@ -60,7 +60,8 @@ AGENTS = [name for name in gim.__all__ if api.example(name) and name not in EXAM
 
 
 @pytest.mark.parametrize("name", [*EXAMPLES, *AGENTS])
-def test_examples_of_the_reference_run(name):
+def test_examples_of_the_reference_run(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # some write files
     exec(compile(api.example(name), name, "exec"), {})
 
 

@@ -65,9 +65,13 @@ class Curve(NamedTuple):
 
     @property
     def even(self) -> Floats:
-        """Their probabilities if it does not matter how often a pair itself was met."""
+        """Their probabilities if it does not matter how often a pair itself was met.
+
+        Where judges rule that out, so that nothing is left of them, all curves go on.
+        """
         weight = self.weight * np.isinf(self.own)
-        return np.asarray(weight / weight.sum())
+        total = float(weight.sum())
+        return np.asarray(weight / total if total > 0.0 else self.weight)
 
     def n0(self, evidence: Floats) -> Floats:
         """The worth at which a prediction is off as far as on average over even curves."""
