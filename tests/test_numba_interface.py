@@ -60,6 +60,18 @@ def test_three_learners_run_on_the_public_interface_bit_for_bit():
         assert returns == gim.run(name, "riverswim", episodes=12, seed=3).returns.tolist(), name
 
 
+def test_the_doctor_says_so():
+    done = subprocess.run(
+        [sys.executable, "-m", "gim", "doctor"],
+        env=os.environ | {"PYTHONPATH": str(ROOT), "GIM_NUMBA": "public"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "its internals are not those that gim knows" in done.stdout
+    assert done.returncode == 0
+
+
 def test_a_numba_that_has_changed_is_met_with_a_word():
     gone = "import numba.core.codegen as codegen; del codegen.JITCodeLibrary"
     module, found, said = played(gone, ["random"], NUMBA_DISABLE_JIT="1")

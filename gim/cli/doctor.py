@@ -17,6 +17,7 @@ from pathlib import Path
 
 import gim
 from gim._base.limits import available_memory, processors
+from gim._compile.backend import Entry
 from gim.cli.colour import paint
 from gim.cli.command import FAILED
 from gim.cli.screen import table
@@ -28,6 +29,7 @@ EXTRAS = {  # what an extra is for, and what it brings
     "lab": ("experiments and report pages", ("matplotlib", "plotly", "pyarrow")),
     "ray": ("experiments on a cluster", ("ray",)),
 }
+SLOWER = "its internals are not those that gim knows, so compiled code is slower"
 OLD = "the checks do not run on it: Python 3.11 or later is needed"
 GOOD, SOSO, BAD = "ok", "note", "bad"
 COLOURS = {GOOD: "green", SOSO: "yellow", BAD: "red"}
@@ -61,6 +63,8 @@ def _versions() -> list[Line]:
     for name in NEEDED:
         try:
             found.append((GOOD, name, version(name)))
+            if name == "numba" and Entry.__module__.endswith("interface"):
+                found[-1] = (SOSO, name, f"{version(name)}: {SLOWER}")
         except PackageNotFoundError:
             found.append((BAD, name, f"missing: pip install {name}"))
     return found
