@@ -109,7 +109,7 @@ class Tracer:
         return sorted({self._place(code) for code in codes} - {""})
 
     def _place(self, code: Any) -> str:
-        """File and outermost function, as in ``gim/model/x.py X.y``; "" if it is none."""
+        """File and outermost function, such as ``gim/mdp/tabular.py TabularMDP.plan``; or ""."""
         function = code.co_flags & inspect.CO_OPTIMIZED  # the bodies of modules and classes are not
         if not function or not code.co_filename.startswith(self.root):
             return ""
