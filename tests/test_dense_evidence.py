@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 import gim
 from gim._compile.jit import plain
-from gim.analogy import likelihoods
+from gim.analogy import prior as likelihoods
 from gim.analogy.prior import no_prior, prior_of
-from gim.belief import dense_evidence
+from gim.belief import evidence as dense_evidence
 from gim.belief import evidence as together
 from gim.belief.belief import Belief, observe
 from gim.belief.evidence import DenseEvidence

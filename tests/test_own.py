@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from pathlib import Path
 
 import pytest
 
@@ -60,7 +61,7 @@ def folder(tmp_path, monkeypatch):
     (tmp_path / "beside.py").write_text("STEPS = 5\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(module, "asked", [])
+    monkeypatch.setattr(module, "asked", {})
     yield tmp_path, name
     for each in (name, "beside"):
         sys.modules.pop(each, None)
@@ -117,7 +118,7 @@ def test_a_study_imports_and_a_saved_run_does_not(folder):
 def test_import_own_is_done_once(folder):
     _, name = folder
     assert import_own(f"{name}.py") is import_own(f"{name}.py")
-    assert module.asked == [f"{name}.py"]
+    assert module.asked == {f"{name}.py": str(Path.cwd())}
 
 
 COMMANDS = """

@@ -27,7 +27,7 @@ def test_every_sentence_has_a_row_or_a_reason():
 
 def test_every_claim_of_the_paper_stands_beside_its_sentence():
     text = " ".join(row for _, row in rows())
-    there = [each for each in all_claims() if type(each).__module__.startswith("gim.")]
+    there = [each for each in all_claims() if type(each).__module__.startswith("gim_lab.")]
     ours = [each.key for each in there if each.source.startswith("not claimed")]
     missing = [each.key for each in there if f"`{each.key}`" not in text]
     assert missing == ours == ["beats_today"]

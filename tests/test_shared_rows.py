@@ -9,7 +9,7 @@ from gim._compile.jit import plain
 from gim.agents import analogist
 from gim.agents.backups import sums_apart, sums_csr
 from gim.analogy.prior import no_prior, prior_of
-from gim.belief import shared_rows as module
+from gim.belief import evidence as module
 from gim.belief.evidence import Apart, evidence, is_dense, met_rows, shared_rows
 from gim.model.counts import new_counts, nonzeros
 from gim.runs.run import prepare

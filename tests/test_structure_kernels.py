@@ -8,7 +8,7 @@ import pytest
 from gim._compile.jit import Entry, plain
 from gim._compile.views import viewed
 from gim.analogy.structure import em as em_module
-from gim.analogy.structure import mixture
+from gim.analogy.structure import state_types as mixture
 from gim.analogy.structure.block import Block, Form, back_off
 from gim.analogy.structure.blocks import part_of
 from gim.analogy.structure.em import Stack, chances, em, fit, held_out

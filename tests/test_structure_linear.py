@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gim.analogy.structure import linear
+from gim.analogy.structure import rewards as linear
 from gim.analogy.structure.rewards import least_absolute
 
 

@@ -19,7 +19,7 @@ from types import ModuleType
 from gim._base.registry import Registry
 
 NAMED = re.compile(r"([A-Za-z_][\w.]*|.+\.py):([\w./-]+(?::.*)?)", re.S)
-asked: list[str] = []  # what was imported here, as it was written: workers import it as well
+asked: dict[str, str] = {}  # what was imported here, and in which folder: workers do so as well
 
 
 def import_own(what: str) -> ModuleType:
@@ -34,8 +34,7 @@ def import_own(what: str) -> ModuleType:
         kind = "" if isinstance(problem, ValueError | ImportError) else type(problem).__name__
         reason = " ".join(f"{kind}: {problem}".removeprefix(": ").split())
         raise ValueError(f"cannot import {what}: {reason}") from None
-    if what not in asked:
-        asked.append(what)
+    asked.setdefault(what, str(Path.cwd()))
     return module
 
 

@@ -78,8 +78,7 @@ def own_world(text: str) -> str:
         known = f"{module.__name__.replace('.', '-')}/{name}-v0"
         if known not in gymnasium.registry:
             gymnasium.register(known, made)  # type: ignore[arg-type]
-        if text not in asked:
-            asked.append(text)
+        asked.setdefault(text, str(Path.cwd()))
     return parts[1] if known is None else f"{known}{colon}{args}"
 
 

@@ -15,6 +15,7 @@ import runpy
 import sys
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from types import ModuleType
 from typing import Any, TextIO
@@ -106,7 +107,7 @@ def user_code(trials: list[Trial]) -> dict[str, Any]:
                 'it: put it into a file that you import, or take engine="serial"'
             )
     return {
-        "asked": [_anywhere(what) for what in asked],
+        "asked": dict(asked),
         "modules": sorted(modules),
         "main": main and os.path.abspath(main),
     }
@@ -114,8 +115,9 @@ def user_code(trials: list[Trial]) -> dict[str, Any]:
 
 def load_user_code(where: Mapping[str, Any]) -> None:
     """Import what `user_code` named."""
-    for what in where["asked"]:
-        _ = own_world(what) if NAMED.fullmatch(what) else import_own(what)
+    for what, folder in where["asked"].items():
+        with suppress(ValueError):  # what is gone since; a trial that needs it says so itself
+            _import_in(folder, what)
     for name in where["modules"]:
         importlib.import_module(name)
     if where["main"] and MAIN not in sys.modules:
@@ -124,9 +126,12 @@ def load_user_code(where: Mapping[str, Any]) -> None:
         sys.modules[MAIN] = module
 
 
-def _anywhere(what: str) -> str:
-    """What was imported, by its full path if it is a file."""
-    return os.path.abspath(what) if re.search(r"\.py(:|$)", what) else what
+def _import_in(folder: str, what: str) -> None:
+    """Import what was asked for in a folder: a module, a file, or a world of either."""
+    if folder not in sys.path:
+        sys.path.append(folder)
+    path = os.path.join(folder, what) if re.search(r"\.py(:|$)", what) else what
+    _ = own_world(path) if NAMED.fullmatch(path) else import_own(path)
 
 
 def _listen(stream: TextIO, lines: queue.Queue[str]) -> None:
