@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+from gim.belief.certificate.facts import facts_of
 
 from gim.analogy.analogy import Analogy
-from gim.belief.belief import belief_of
 from gim.belief.certificate import certified
-from gim.belief.certificate.facts import facts_of
+from gim.belief.knowledge import knowledge_of
 from gim.runs.run import task_of
 from tests.sampled_counts import frame_of, sampled
 
@@ -24,7 +24,7 @@ def belief_in(mdp, visits, seed=0, blank=()):
         for array in (counts.next, counts.paid, counts.paid2):
             array.reshape(mdp.S, mdp.A, mdp.S)[s] = 0
     prior = ANALOGY(counts, frame_of(mdp), np.random.default_rng(seed))
-    return belief_of(counts, mdp.terminal.copy(), prior)
+    return knowledge_of(counts, mdp.terminal.copy(), prior)
 
 
 def facts(mdp, belief):

@@ -33,8 +33,8 @@ from gim.analogy.base import Frame
 from gim.analogy.candidates.structured import triples_of
 from gim.analogy.structure import Ends, exceptions, rewards_of
 from gim.belief.analogies import analogies, rule_names
-from gim.belief.belief import belief_of, believed_model
 from gim.belief.certificate import Aim, Grounds, certify
+from gim.belief.knowledge import believed_model, knowledge_of
 from gim.mdp.naming import names_of
 from gim.model.counts import new_counts
 from gim.model.task import Task
@@ -164,7 +164,7 @@ def learned(case: Case) -> Any:
     """The model of a world that was walked in before."""
     seen = walked(case)
     prior = analogy.Analogy()(seen.counts, frame_of(case), np.random.default_rng(1))
-    return believed_model(belief_of(seen.counts, seen.ended, prior), seen.task)
+    return believed_model(knowledge_of(seen.counts, seen.ended, prior), seen.task)
 
 
 def outcome(name: str) -> dict[str, Any]:
@@ -197,7 +197,7 @@ def outcome(name: str) -> dict[str, Any]:
     }
     if found is not None:
         told["structure"] = structure(found)
-    belief = belief_of(seen.counts, seen.ended, prior)
+    belief = knowledge_of(seen.counts, seen.ended, prior)
     told["evidence"] = {k: numbers(each) for k, each in belief.evidence()._asdict().items()}
     model = believed_model(belief, seen.task)
     shown = {"rows": model.rows(), "rewards": model.rewards, "supported": model.supported}

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from gim.belief.certificate.draws import REST, TINY
 from scipy import sparse
 
 import gim
 from gim._compile.jit import plain
 from gim.analogy.prior import no_prior, prior_of, with_judges
-from gim.belief.belief import belief_of
-from gim.belief.certificate.draws import REST, TINY
+from gim.belief.knowledge import knowledge_of
 from gim.mdp.sampling import gamma
 from gim.model.counts import new_counts
 
@@ -123,7 +123,7 @@ def believed(N, n0=0.0, q=None, held=None, rewards=None):
         pairs = np.flatnonzero(counts.n)
         rows = (q if held is None else held).reshape(S * A, S)[pairs]
         prior = with_judges(prior, pairs, sparse.csr_array(rows))
-    return belief_of(counts, np.zeros(S, bool), prior)
+    return knowledge_of(counts, np.zeros(S, bool), prior)
 
 
 def enclosed(counts, N, frame, policy, share, within):

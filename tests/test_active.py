@@ -8,7 +8,7 @@ import pytest
 import gim
 from gim._compile.jit import plain
 from gim.analogy.base import no_prior, prior_of
-from gim.belief.belief import belief_of
+from gim.belief.knowledge import knowledge_of
 from gim.mdp.tabular import TabularMDP
 from gim.model.counts import new_counts, new_known
 from gim.paper.walks import active
@@ -130,7 +130,7 @@ def test_known_pairs_are_no_goals_and_nothing_to_reach_is_a_stall():
     counts.n[:], known.mask[:] = 1, True
     counts.next[:] = 0.5
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
-    belief = belief_of(counts, known.terminal, no_prior(0, 0))
+    belief = knowledge_of(counts, known.terminal, no_prior(0, 0))
     assert not Active().plan(walk, belief, known)
     known.mask[1, 0] = False
     assert Active().plan(walk, belief, known)
@@ -147,7 +147,7 @@ def test_the_plan_uses_what_is_inferred():
     counts.n[1], counts.next.reshape(S, A, S)[1, :, 1] = 30, 30
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
     prior = prior_of(q, np.full((S, A), 5.0))
-    assert Active().plan(walk, belief_of(counts, known.terminal, prior), known)
+    assert Active().plan(walk, knowledge_of(counts, known.terminal, prior), known)
     assert walk.later[0, 1] > walk.later[0, 0]
 
 
@@ -161,7 +161,7 @@ def planned(visits, doubt=0.0, n0=5.0):
     walk = Active().start(counts, known, 0.0, np.random.default_rng(0))
     prior = prior_of(q, np.full((S, A), n0), doubt=np.full((S, A), doubt))
     with np.errstate(all="raise"):
-        Active().plan(walk, belief_of(counts, known.terminal, prior), known)
+        Active().plan(walk, knowledge_of(counts, known.terminal, prior), known)
     return walk
 
 

@@ -19,7 +19,7 @@ from gim.agents.psrl import PSRL, gamma
 from gim.agents.q_learning import QLearning
 from gim.agents.rmax import RMax
 from gim.agents.ucbvi import UCBVI
-from gim.belief.belief import Evidence
+from gim.belief.knowledge import Evidence
 from gim.model.rewards import most_to_come
 from gim.runs.agent import agents
 from gim.runs.run import prepare

@@ -15,7 +15,7 @@ from gim.agents.doubting import Doubts, Values, doubting_csr, doubting_dense, ro
 from gim.agents.unknowns import missing, parts, reward_noise
 from gim.analogy.prior import no_prior, prior_of
 from gim.analogy.structure import Triples, candidates
-from gim.belief.belief import belief_of
+from gim.belief.knowledge import knowledge_of
 from gim.model.counts import count, new_counts
 from gim.runs.run import prepare
 
@@ -108,7 +108,7 @@ def told(prior, terminal=None):
     for s, a, r, t in ((0, 0, 1.0, 0), (0, 0, 3.0, 1), *[(0, 1, 0.5, 1)] * 4):
         count(counts, s, a, r, t)
     terminal = np.zeros(2, bool) if terminal is None else terminal
-    return belief_of(counts, terminal, prior)
+    return knowledge_of(counts, terminal, prior)
 
 
 def asked_of(belief, episode=0, available=None):
@@ -384,7 +384,7 @@ def test_parts_are_what_an_episode_never_leaves(dense):
     q[3, 0, [4, 0]] = 0.995, 0.005
     terminal = np.arange(6) == 4
     n0 = np.array([[0.0], [0.0], [1.0], [1.0], [0.0], [0.0]])
-    part = parts(belief_of(counts, terminal, prior_of(q, n0)))
+    part = parts(knowledge_of(counts, terminal, prior_of(q, n0)))
     assert part[0] == part[1]
     assert part[2] == part[3]
     assert len({part[0], part[2], part[4], part[5]}) == 4

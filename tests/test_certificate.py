@@ -7,15 +7,15 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from gim.belief.certificate.facts import facts_of
 
 import gim
 from gim._base.params import describe
 from gim.analogy.prior import no_prior
-from gim.belief.belief import belief_of
 from gim.belief.certificate import Aim, Grounds, certified
 from gim.belief.certificate.credible import at_most, chance_of_end
-from gim.belief.certificate.facts import facts_of
 from gim.belief.certificate.sentences import of_pairs
+from gim.belief.knowledge import knowledge_of
 from gim.model.counts import new_counts
 from gim.runs.agent import Agent, agents
 from gim.runs.run import prepare, task_of
@@ -33,7 +33,7 @@ def test_the_chance_of_meeting_pairs_by_hand():
     counts = new_counts(2, 2)
     counts.n[:], counts.next[:] = 2, 2 * mdp.transitions.ravel()
     given = facts_of(
-        belief_of(counts, np.zeros(2, bool), no_prior(2, 2)), task_of(mdp), (0.0, 1.0), [0, 0]
+        knowledge_of(counts, np.zeros(2, bool), no_prior(2, 2)), task_of(mdp), (0.0, 1.0), [0, 0]
     )
     assert given.chance_of(np.zeros((2, 2), bool)) == 0
     assert given.chance_of(np.array([[True, False], [False, False]])) == 1
@@ -60,8 +60,8 @@ def test_a_state_never_left_may_be_an_end_if_others_are():
     counts = new_counts(4, 1)
     counts.n[:2] = 1
     ends = np.array([False, False, True, False])
-    assert chance_of_end(belief_of(counts, ends, no_prior(4, 1))).tolist() == [0, 0, 1, 1.5 / 4]
-    assert not chance_of_end(belief_of(counts, np.zeros(4, bool), no_prior(4, 1))).any()
+    assert chance_of_end(knowledge_of(counts, ends, no_prior(4, 1))).tolist() == [0, 0, 1, 1.5 / 4]
+    assert not chance_of_end(knowledge_of(counts, np.zeros(4, bool), no_prior(4, 1))).any()
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -108,7 +108,7 @@ def test_an_action_hardly_ever_tried_gets_no_bound(kind):
     for array in (counts.n, counts.R, counts.R2, *by_next):
         array[1:, 5] = 0
     prior = ANALOGY(counts, frame_of(mdp), np.random.default_rng(0))
-    belief = belief_of(counts, belief.terminal, prior)
+    belief = knowledge_of(counts, belief.terminal, prior)
     found = certified(facts(mdp, belief), 0.9, kind, np.random.default_rng(0))
     assert found.unbounded[:, 5].sum() >= 23
 
@@ -128,7 +128,7 @@ def test_a_region_behind_a_gate_gets_no_bound():
         counts.n[:], counts.next[:] = n, N.ravel()
         counts.R[:], counts.R2[:] = n * mdp.rewards, n * mdp.rewards**2
         prior = ANALOGY(counts, frame_of(mdp), rng)
-        belief = belief_of(counts, np.zeros(30, bool), prior)
+        belief = knowledge_of(counts, np.zeros(30, bool), prior)
         found = certified(facts(mdp, belief), 0.9, "credible", rng)
         behind = found.unmet[22:]
         silent.append(found.unbounded[22:][behind].mean())
@@ -143,7 +143,7 @@ def test_a_region_behind_a_gate_gets_no_bound():
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_seen_is_useless_and_says_so(kind):
     mdp = gim.make("riverswim")
-    belief = belief_of(new_counts(6, 2), np.zeros(6, bool), no_prior(6, 2))
+    belief = knowledge_of(new_counts(6, 2), np.zeros(6, bool), no_prior(6, 2))
     found = certified(facts(mdp, belief), 0.9, kind, np.random.default_rng(0))
     assert found.inferred.all()
     assert found.unbounded.all()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy import sparse
-
-import gim
-from gim.analogy.prior import no_prior, prior_of
-from gim.belief.belief import belief_of
 from gim.belief.certificate.draws import Rows, join, no_ways
 from gim.belief.certificate.dynamics import dynamics
 from gim.belief.certificate.judges import Judges, parts_of
 from gim.belief.certificate.payments import known, payments
+from scipy import sparse
+
+import gim
+from gim.analogy.prior import no_prior, prior_of
+from gim.belief.knowledge import knowledge_of
 from gim.model.counts import new_counts
 from gim.model.rewards import by_triple
 from tests.certificates import KINDS, facts
@@ -40,7 +40,7 @@ def test_rewards_are_certain_noisy_given_inferred_or_unknown():
     )
     unlike = np.zeros((4, 2), bool)
     unlike[1] = True
-    belief = belief_of(counts, np.zeros(4, bool), prior)
+    belief = knowledge_of(counts, np.zeros(4, bool), prior)
     found, _ = paid(mdp, belief, unlike)
     assert found.mean[1].tolist() == [0.5, 0.3, 0.5, 0.0, 0.5, 0.0, 0.3, 0.3]
     assert not found.sd.any()
@@ -84,7 +84,7 @@ def test_successors_that_are_predicted_pay_what_is_predicted():
         r_n0=np.array([[1.0], [1.0], [0.0]]),
         r_next=np.array([9.0, 7.0, 6.0, 5.0, 8.0]),
     )
-    given = facts(mdp, belief_of(counts, np.zeros(3, bool), prior))
+    given = facts(mdp, knowledge_of(counts, np.zeros(3, bool), prior))
     drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
     drawn = Rows(*drawn, np.zeros(3), np.zeros(3), np.ones((1, 3)), 1.0, *no_ways(1, 3))
     found = payments(given, drawn, np.zeros((3, 1), bool))
@@ -106,7 +106,7 @@ def test_a_state_may_pay_what_it_pays_all_who_come_to_it():
     rows = sparse.csr_array(np.full((4, 4), 0.25))
     one, zero = np.ones((4, 1)), np.zeros(16)
     prior = prior_of(rows, one, r=0 * one, r_n0=one, r_doubt=0.01 * one, r_next=zero)
-    given = facts(mdp, belief_of(counts, np.zeros(4, bool), prior))
+    given = facts(mdp, knowledge_of(counts, np.zeros(4, bool), prior))
     drawn = join(*parts_of(given.judges.all), *parts_of(prior.rows()))
     drawn = Rows(*drawn, np.zeros(4), np.zeros(4), np.ones((1, 4)), 1.0, *no_ways(1, 4))
     found = payments(given, drawn, np.zeros((4, 1), bool))
@@ -155,7 +155,7 @@ def test_a_pair_that_led_to_the_better_state_is_no_exception():
         r_next=np.array([2.0, 0.0, 1.0, 0.0]),
     )  # fmt: skip
     mdp = gim.TabularMDP(np.full((2, 1, 2), 0.5), one)
-    found, _ = paid(mdp, belief_of(counts, np.zeros(2, bool), prior))
+    found, _ = paid(mdp, knowledge_of(counts, np.zeros(2, bool), prior))
     assert found.holds == pytest.approx([1.0, 0.0])  # the other was predicted to pay 1 there
 
 
@@ -170,5 +170,5 @@ def test_known_rewards_reach_as_far_as_what_no_list_names():
 def no_rows():
     """Nothing is believed of transitions."""
     mdp = gim.TabularMDP(np.full((2, 1, 2), 0.5), np.zeros((2, 1)), horizon=2)
-    belief = belief_of(new_counts(2, 1), np.zeros(2, bool), no_prior(2, 1))
+    belief = knowledge_of(new_counts(2, 1), np.zeros(2, bool), no_prior(2, 1))
     return dynamics(facts(mdp, belief), None, 1, np.random.default_rng(0)).along

@@ -13,8 +13,8 @@ from gim.analogy import prior as likelihoods
 from gim.analogy.prior import no_prior, prior_of
 from gim.belief import evidence as dense_evidence
 from gim.belief import evidence as together
-from gim.belief.belief import Belief, observe
 from gim.belief.evidence import DenseEvidence
+from gim.belief.knowledge import Knowledge, observe
 from gim.model.counts import new_counts
 from gim.model.rewards import none_known
 from gim.runs.agent import GO_ON, TERMINATED
@@ -35,7 +35,7 @@ def believed(seed, by_triple, by_next, share=0.8):
     if by_next:
         prior = prior._replace(r_next=rng.normal(size=prior.q.size))
     counts, nothing = new_counts(S, A, by_triple), np.zeros(1, np.int64)
-    return Belief(counts, np.zeros(S, bool), prior, nothing, nothing.copy(), none_known())
+    return Knowledge(counts, np.zeros(S, bool), prior, nothing, nothing.copy(), none_known())
 
 
 def play(belief, rng, steps, end=GO_ON):
@@ -130,8 +130,10 @@ def test_where_nothing_is_kept_evidence_is_made_anew(what, monkeypatch):
 def test_runs_are_the_same_with_and_without(rewards, monkeypatch):
     world = gim.make("inventory:capacity=8,largest=4,horizon=10")
     mine = gim.run("analogist", world, episodes=40, seed=5, rewards=rewards)
-    anew = Belief.evidence
-    monkeypatch.setattr(Belief, "evidence", lambda belief, rows=None, kept=None: anew(belief, rows))
+    anew = Knowledge.evidence
+    monkeypatch.setattr(
+        Knowledge, "evidence", lambda belief, rows=None, kept=None: anew(belief, rows)
+    )
     anew = gim.run("analogist", world, episodes=40, seed=5, rewards=rewards)
     assert mine.mind.kept.keys() > anew.mind.kept.keys()
     np.testing.assert_array_equal(mine.returns, anew.returns)

@@ -6,9 +6,9 @@ import pytest
 import gim
 from gim.analogy.base import Frame
 from gim.analogy.prior import no_prior, prior_of
-from gim.belief.belief import belief_of
 from gim.belief.certificate import Aim, facts_of
 from gim.belief.certificate.guaranteed import enclosed, rewards_within
+from gim.belief.knowledge import knowledge_of
 from gim.model.counts import new_counts
 from gim.runs.run import task_of
 
@@ -21,7 +21,7 @@ def test_a_pair_is_inferred_where_its_prediction_is_worth_its_visits():
     counts.next.reshape(5, 5)[:, 0] = counts.n[:, 0]
     worth = np.array([[2.0], [2.0], [2.0], [np.inf], [2.0]])
     ends = np.array([False, False, False, False, True])
-    belief = belief_of(counts, ends, prior_of(np.full((5, 1, 5), 0.2), worth))
+    belief = knowledge_of(counts, ends, prior_of(np.full((5, 1, 5), 0.2), worth))
     found = facts_of(belief, task_of(mdp), (0.0, 1.0)).inferred
     assert found.ravel().tolist() == [False, True, True, True, False]
 
@@ -32,7 +32,7 @@ def test_after_the_last_step_anything_may_follow_but_after_an_end():
     counts = new_counts(3, 1)
     counts.n[:2] = 1
     counts.next.reshape(3, 3)[:2, 0] = 1
-    belief = belief_of(counts, np.array([False, False, True]), no_prior(3, 1))
+    belief = knowledge_of(counts, np.array([False, False, True]), no_prior(3, 1))
     given = facts_of(belief, task_of(mdp), (-1.0, 2.0), aim=Aim(None, 0.5))
     least, most = enclosed(given, 0.9)
     assert most[-1].tolist() == [4, 4, 0]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gim
-from gim.belief.belief import estimate, mean_rewards
+from gim.belief.knowledge import estimate, mean_rewards
 from gim.paper.walks import ways as ways_module
 from gim.paper.walks.base import explorations
 from gim.runs.agent import agents

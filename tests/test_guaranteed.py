@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from gim.belief.certificate.dynamics import predictions
+from gim.belief.certificate.shared import left_open
 
 import gim
 from gim.analogy.base import Frame
 from gim.analogy.prior import no_prior
 from gim.analogy.worth import strata_of
-from gim.belief.belief import belief_of
-from gim.belief.certificate.dynamics import predictions
 from gim.belief.certificate.guaranteed import enclosed, judged_bounds, one_mode, rewards_within
-from gim.belief.certificate.shared import left_open
+from gim.belief.knowledge import knowledge_of
 from gim.model.counts import new_counts
 from tests import naive_certificate as naive
 from tests.certificates import belief_in, certificate_of, facts
@@ -29,7 +29,7 @@ def test_interval_iteration_agrees_with_loops(least):
     counts.n[2, 0], N[2, 0] = 1, np.eye(6)[0]
     counts.next[:] = N.ravel()
     counts.R[:], counts.R2[:] = counts.n * mdp.rewards, counts.n * mdp.rewards**2
-    belief = belief_of(counts, np.zeros(6, bool), no_prior(6, 3))
+    belief = knowledge_of(counts, np.zeros(6, bool), no_prior(6, 3))
     given = facts(mdp, belief)
     least, most = enclosed(given, 0.9)
     visits = np.maximum(counts.n, 1)

@@ -13,7 +13,7 @@ from gim._base.params import describe
 from gim._compile import jit
 from gim.analogy import ByCompletion, Frame, Inference, inferences
 from gim.analogy.base import no_prior, prior_of
-from gim.belief.belief import mean_rewards, new_belief, news_after
+from gim.belief.knowledge import mean_rewards, new_belief, news_after
 from gim.model import counts as counting
 from gim.model.counts import dense, new_counts
 from gim.runs.agent import agents

@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from gim.analogy.prior import prior_of
-from gim.belief.belief import belief_of
+from gim.belief.knowledge import knowledge_of
 from gim.model import counts as counting
 from gim.model.completion import completions
 from gim.model.counts import counts_of, new_counts, new_known, review
@@ -80,7 +80,7 @@ def test_a_model_counts_for_its_visits_and_what_they_paid():
 
 def test_a_belief_from_a_file_has_a_prior_of_the_right_form():
     q, n0 = np.full((2, 1, 2), 0.5), np.ones((2, 1))
-    right = belief_of(new_counts(2, 1), np.zeros(2, bool), prior_of(q, n0))
+    right = knowledge_of(new_counts(2, 1), np.zeros(2, bool), prior_of(q, n0))
     assert right.fault() == ""
     wrong = right._replace(prior=right.prior._replace(first=np.array([0, 2, 3])))
     assert wrong.fault()

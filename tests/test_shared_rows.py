@@ -154,7 +154,7 @@ def test_a_large_prior_is_inferred_anew_when_visits_have_doubled(monkeypatch):
     world = gim.make("shared_factors", S=12, A=20, horizon=10)
     grown = {}
     for costly in (1 << 20, 1):
-        monkeypatch.setattr("gim.belief.belief.COSTLY", costly)
+        monkeypatch.setattr("gim.belief.knowledge.COSTLY", costly)
         run = prepare(gim.Analogist(), world, 8, seed=0)
         due, seen = [10], []
         while not run.finished:

@@ -12,7 +12,7 @@ import gim
 from gim.agents import two_phase
 from gim.agents.two_phase import guessed_rewards, hoped, rewards_of
 from gim.analogy.base import prior_of
-from gim.belief.belief import NEVER, Belief, estimate
+from gim.belief.knowledge import NEVER, Knowledge, estimate
 from gim.model.counts import new_counts
 from gim.paper.walks.base import explorations
 from gim.runs.agent import agents
@@ -75,7 +75,7 @@ def made_up_belief(n, R, next_, prior):
     S, A = n.shape
     counts = new_counts(S, A)
     counts.n[:], counts.R[:], counts.next[:] = n, R, np.ravel(next_)
-    return Belief(counts, np.zeros(S, bool), prior, np.array([n.sum()]), np.array([NEVER]))
+    return Knowledge(counts, np.zeros(S, bool), prior, np.array([n.sum()]), np.array([NEVER]))
 
 
 def test_the_model_is_counts_and_prior():

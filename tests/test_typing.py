@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gim
-from gim.belief.grounds import Grounds
+from gim.belief.belief import Belief
 from gim.mdp.gymnasium_env import TabularEnv
 from gim.mdp.tabular import Options
 from gim.model.loading import KINDS
@@ -69,9 +69,9 @@ def test_no_kind_but_those_that_there_are_is_loaded(tmp_path: Path) -> None:
 def test_what_a_run_tells_has_its_own_types() -> None:
     run = gim.run("ucbvi", "riverswim", episodes=2)
     assert_type(run.analogies(), list[gim.Rule])
-    grounds = run.grounds()
-    assert_type(grounds, Grounds | None)
-    assert type(grounds) is Grounds
+    belief = run.belief
+    assert_type(belief, Belief | None)
+    assert type(belief) is Belief
     env = gim.make("riverswim").to_gymnasium()
     assert_type(env, TabularEnv)
     assert type(env) is TabularEnv

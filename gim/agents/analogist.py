@@ -45,8 +45,8 @@ from gim.agents.episodic import Episodic, pause
 from gim.agents.unknowns import missing, parts, reward_noise
 from gim.analogy.base import inferences
 from gim.analogy.prior import Prior
-from gim.belief.belief import Belief, due, rule_doubt
 from gim.belief.evidence import EIGHT, Apart, Evidence, is_dense, shared_rows
+from gim.belief.knowledge import Knowledge, due, rule_doubt
 from gim.model.deploy import RULE
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.model.task import Mind, Task
@@ -63,7 +63,7 @@ AHEAD = 32  # steps that such a plan makes anew where a whole one would wait lon
 class Memory(NamedTuple):
     """As `gim.agents.episodic.Memory`, with the values without a test."""
 
-    belief: Belief
+    belief: Knowledge
     q: NDArray[np.float64]  # [H, S, A] values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
     policy: NDArray[np.int64]  # [H, S]
@@ -145,7 +145,7 @@ class Analogist(Episodic, Agent, name="analogist"):
             return memory
         return super().think(memory, mind)
 
-    def evidence(self, belief: Belief, mind: Mind) -> Evidence:
+    def evidence(self, belief: Knowledge, mind: Mind) -> Evidence:
         """Counts and prior together, or apart where the prior is dense and large."""
         if belief.rewards.given or not is_dense(belief.counts, belief.prior):
             return super().evidence(belief, mind)
@@ -183,7 +183,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         return mind.task.H if whole else min(mind.task.H, mind.step + ahead)
 
     def _hidden(
-        self, belief: Belief, rewards: tuple[float, float], mind: Mind
+        self, belief: Knowledge, rewards: tuple[float, float], mind: Mind
     ) -> NDArray[np.float64]:
         """What each pair never met might pay more than all that were, in the whole run, [S*A]."""
         prior, n = belief.prior, belief.counts.n

@@ -1,7 +1,7 @@
 """What follows from a belief in the memory: for agents that count, whatever they plan by.
 
 Such an agent keeps a `belief` in its memory, and as a rule a `policy` [H, S]; it calls `observe` in
-`learn` and `inferred_when_due` in `think` (`gim.belief.belief`)::
+`learn` and `inferred_when_due` in `think` (`gim.belief.knowledge`)::
 
     @dataclass(frozen=True)
     class MyAgent(Counting, Agent): ...
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.analogy.base import Inference
-from gim.belief.belief import Belief, believed_model, with_room
+from gim.belief.knowledge import Knowledge, believed_model, with_room
 from gim.model.learned import LearnedModel
 from gim.model.rewards import LEARNED_RANGE
 from gim.model.task import Mind, Task
@@ -40,9 +40,9 @@ class Counting:
         policy: NDArray[np.int64] = memory.policy.copy()
         return policy
 
-    def belief(self, memory: Any) -> Belief:
+    def belief(self, memory: Any) -> Knowledge:
         """What was seen and inferred."""
-        belief: Belief = memory.belief
+        belief: Knowledge = memory.belief
         return belief
 
     def reward_limits(self) -> tuple[float | None, float | None]:
@@ -65,7 +65,7 @@ def note_learned_range(mind: Mind, *given: float | None) -> None:
         mind.note(LEARNED_RANGE)
 
 
-def note_explored(mind: Mind, belief: Belief, known: NDArray[np.bool_]) -> None:
+def note_explored(mind: Mind, belief: Knowledge, known: NDArray[np.bool_]) -> None:
     """Note the episode in which exploration ended: all is known of every state that was met.
 
     Where another state is met later it has not ended after all. `known` is [S], or [S, A] with True

@@ -25,8 +25,8 @@ from gim._compile.memory import SAME, Limit, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.rmax import review_inferred, wander, wandering
 from gim.analogy.base import inferences
-from gim.belief.belief import (
-    Belief,
+from gim.belief.knowledge import (
+    Knowledge,
     divided,
     due,
     inferred_when_due,
@@ -49,7 +49,7 @@ UNDECIDED, EXPLORE, EXPLOIT = 0, 1, 2  # what is done in known states
 class Memory(NamedTuple):
     """What was seen, what of it is known, and the two plans."""
 
-    belief: Belief
+    belief: Knowledge
     known: Known  # rho_known means here: every action of the state is known
     choices: Choices  # who wins a tie
     epsilon: NDArray[np.float64]  # [1] the least probability to get out that is worth a try
@@ -161,7 +161,7 @@ class E3(Counting, Agent, name="e3"):
         return np.where(memory.known.rho_known, inside, wandering(memory))
 
 
-def known_worlds(belief: Belief, known: Known, least: float, H: int) -> tuple[Model, Model]:
+def known_worlds(belief: Knowledge, known: Known, least: float, H: int) -> tuple[Model, Model]:
     """The known states as estimated; one of the others is never left again.
 
     In the first MDP the step into an unknown state pays 1 and no other anything: a value is the

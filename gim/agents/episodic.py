@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gim._compile.jit import hot
 from gim._compile.memory import Limits, actions
 from gim.agents.counting import Counting, note_learned_range
-from gim.belief.belief import Belief, due, inferred_when_due, new_belief, observe
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import Knowledge, due, inferred_when_due, new_belief, observe
 from gim.model.counts import seen
 from gim.model.rewards import reward_range
 from gim.model.task import Mind, Task
@@ -30,7 +30,7 @@ WORK = 1 << 17  # backups of pairs, of plans inside an episode, that one step ma
 class Memory(NamedTuple):
     """What was seen and inferred, and the plan in force."""
 
-    belief: Belief
+    belief: Knowledge
     q: NDArray[np.float64]  # [H, S, A] values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
     policy: NDArray[np.int64]  # [H, S]
@@ -112,7 +112,7 @@ class Episodic(Counting):
         """Fill q, v and policy of the memory; `rewards` are the least and the largest r(s,a)."""
         raise TypeError(f"{type(self).__name__} must define plan(memory, seen, rewards, mind)")
 
-    def evidence(self, belief: Belief, mind: Mind) -> Evidence:
+    def evidence(self, belief: Knowledge, mind: Mind) -> Evidence:
         """What a plan goes by: counts and prior together."""
         return belief.evidence(kept=mind.kept)
 

@@ -26,7 +26,7 @@ from gim.agents.factors import (
     variables_of,
 )
 from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
-from gim.belief.belief import Belief, new_belief, observe
+from gim.belief.knowledge import Knowledge, new_belief, observe
 from gim.model.learned import LearnedModel
 from gim.model.rewards import reward_range
 from gim.model.task import Task
@@ -36,7 +36,7 @@ from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK
 class Memory(NamedTuple):
     """What was seen, the tables made of it, and the plan in force."""
 
-    belief: Belief
+    belief: Knowledge
     factors: Factors
     known: NDArray[np.bool_]  # [S, A] whether all of a pair was predicted at the last plan
     stale: NDArray[np.bool_]  # [1] whether more can be predicted since

@@ -15,7 +15,7 @@ from gim._base.params import OneOf, Within
 from gim._base.registry import did_you_mean
 from gim.agents.phases import Memory, Phases
 from gim.analogy.prior import prior_of
-from gim.belief.belief import estimate, mean_rewards
+from gim.belief.knowledge import estimate, mean_rewards
 from gim.model.completion.base import completions
 from gim.model.counts import Known
 from gim.model.dynamics import check_completion, complete

@@ -27,8 +27,8 @@ from gim._compile.memory import Limit, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.predicted_rmax import known_payments, with_heaven
 from gim.analogy.base import inferences
-from gim.belief.belief import (
-    Belief,
+from gim.belief.knowledge import (
+    Knowledge,
     divided,
     due,
     inferred_when_due,
@@ -48,7 +48,7 @@ NONE = -1  # no pair has m new visits
 class Memory(NamedTuple):
     """The m visits behind each pair of the model, those that are being collected, and the plan."""
 
-    belief: Belief  # of all visits
+    belief: Knowledge  # of all visits
     n: NDArray[np.int64]  # [S, A] visits that are being collected
     to: NDArray[np.int64]  # [S, A, m] their next states
     R: NDArray[np.float64]  # [S, A] sum of their rewards

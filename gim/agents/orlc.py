@@ -30,8 +30,8 @@ from gim.agents.episodic import Episodic
 from gim.agents.ucbvi import columns_csr, columns_dense
 from gim.analogy.base import inferences
 from gim.analogy.prior import Floats
-from gim.belief.belief import Belief, divided, mean_rewards
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import Knowledge, divided, mean_rewards
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.model.task import Mind, Task
 from gim.planning.sweeps import rows_of, take_best
@@ -43,7 +43,7 @@ ROOM = 1024  # certificates at first
 class Memory(NamedTuple):
     """As `gim.agents.episodic.Memory`, with lower values and the certificates."""
 
-    belief: Belief
+    belief: Knowledge
     q: NDArray[np.float64]  # [H, S, A] upper values; -inf where not available
     v: NDArray[np.float64]  # [H + 1, S] their maxima; the last row is 0
     policy: NDArray[np.int64]  # [H, S]

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from gim._compile.jit import bind, hot
 from gim._compile.memory import LARGE, SAME, VISITS, Limits, actions
 from gim.agents.counting import Counting
-from gim.belief.belief import NEVER, Belief, due, new_belief, observe, with_room
+from gim.belief.knowledge import NEVER, Knowledge, due, new_belief, observe, with_room
 from gim.model.counts import Known, crowded, new_known, review, update_known
 from gim.model.task import Mind, Task
 from gim.paper.walks.base import GIVE_UP, NOTHING, PLAN, ROOM
@@ -50,9 +50,9 @@ class Phase(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """Belief and known-ness, the walk, and after exploration the policy."""
+    """What is believed and known-ness, the walk, and after exploration the policy."""
 
-    belief: Belief
+    belief: Knowledge
     known: Known
     walk: Any  # the exploration's own NamedTuple
     phase: Phase

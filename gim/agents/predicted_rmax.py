@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.agents.counting import Counting, note_explored, note_learned_range
-from gim.belief.belief import Belief, with_loops
+from gim.belief.knowledge import Knowledge, with_loops
 from gim.model.counts import new_known
 from gim.model.dynamics import learned
 from gim.model.learned import LearnedModel
@@ -73,7 +73,7 @@ class PredictedRMax(Counting):
 
 
 def known_payments(
-    belief: Belief, rows: sparse.csr_array, r: NDArray[np.float64]
+    belief: Knowledge, rows: sparse.csr_array, r: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """What rows [S*A, S] pay by rewards that were given to the run; `r` [S, A] where none were."""
     if not belief.rewards.given:

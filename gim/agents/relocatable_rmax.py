@@ -20,7 +20,7 @@ from gim._compile.jit import hot
 from gim._compile.memory import SAME, VISITS, Limits, actions
 from gim.agents.factors import variables_of
 from gim.agents.predicted_rmax import PredictedRMax, Prediction, estimated, known_payments
-from gim.belief.belief import Belief, new_belief, observe
+from gim.belief.knowledge import Knowledge, new_belief, observe
 from gim.mdp.tabular import TabularMDP
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts, transitions
@@ -37,7 +37,7 @@ DIGITS = 9  # to which probabilities and rewards of a type are equal
 class Memory(NamedTuple):
     """What was seen, pooled by type, and the plan in force."""
 
-    belief: Belief
+    belief: Knowledge
     type: NDArray[np.int64]  # [S] of the state
     n: NDArray[np.int64]  # [types, A] visits
     m: NDArray[np.int64]  # [1] visits that make a type and action known

@@ -19,8 +19,8 @@ import numpy as np
 from gim._base.params import Within
 from gim.agents.episodic import Episodic, Memory
 from gim.analogy.base import inferences
-from gim.belief.belief import divided, mean_rewards
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import divided, mean_rewards
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.model.task import Mind
 from gim.planning import optimistic_induction_into

@@ -22,8 +22,8 @@ from gim._compile.memory import SAME, Limits, actions
 from gim.agents.counting import Counting, note_explored, note_learned_range
 from gim.agents.gim import published_m
 from gim.analogy.base import inferences
-from gim.belief.belief import (
-    Belief,
+from gim.belief.knowledge import (
+    Knowledge,
     divided,
     due,
     inferred_when_due,
@@ -44,7 +44,7 @@ from gim.runs.agent import GO_ON, GROW, TERMINATED, THINK, Agent
 class Memory(NamedTuple):
     """What was seen, what of it is known, and the policy."""
 
-    belief: Belief
+    belief: Knowledge
     known: Known  # rho_known means here: every action of the state is known
     choices: Choices  # who wins a tie
     most: NDArray[np.int64]  # [1] samples counted of a pair
@@ -195,14 +195,14 @@ def wandering(memory: Any) -> NDArray[np.int64]:
     return np.where(unknown, order, np.iinfo(int).max).argmin(axis=1)
 
 
-def review_inferred(known: Known, belief: Belief) -> None:
+def review_inferred(known: Known, belief: Knowledge) -> None:
     """Bring up to date what is known: a pair whose prediction is worth m visits is, too."""
     seen = belief.evidence()
     enough: Any = np.where(seen.n_r > 0, seen.n, 0)
     review(known, belief.counts._replace(n=enough), belief.terminal)
 
 
-def optimistic_model(belief: Belief, known: Known, r_max: float, H: int) -> Model:
+def optimistic_model(belief: Knowledge, known: Known, r_max: float, H: int) -> Model:
     """The known pairs as estimated; all others lead to one more state, a heaven that pays r_max."""
     S, A = known.mask.shape
     seen = belief.evidence()

@@ -25,8 +25,8 @@ from gim._compile.jit import entry, hot
 from gim._compile.memory import COUNT, SAME, Limit, Limits, actions, row_fault
 from gim.agents.counting import Counting
 from gim.agents.q_learning import first_best, keep_best
-from gim.belief.belief import (
-    Belief,
+from gim.belief.knowledge import (
+    Knowledge,
     believed_model,
     due,
     inferred_when_due,
@@ -65,7 +65,7 @@ class Added(NamedTuple):
 class Memory(NamedTuple):
     """Action values, and the model that they are backed up with."""
 
-    belief: Belief
+    belief: Knowledge
     added: Added
     q: NDArray[np.float64]  # [S, A]; -inf where not available
     best: NDArray[np.int64]  # [S] the greedy action
@@ -154,7 +154,7 @@ def sweep(memory: Any, terminal: Any) -> None:
                     falls = True
 
 
-def added_by(belief: Belief) -> Added:
+def added_by(belief: Knowledge) -> Added:
     """The evidence less the counts."""
     counts, both = belief.counts, belief.evidence()
     extra = sparse.csr_array(_rows(both.N) - _rows(transitions(counts)))

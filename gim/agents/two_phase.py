@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from gim._base.params import Within
 from gim.agents.phases import Memory, Phases
 from gim.analogy.base import inferences
-from gim.belief.belief import estimate, inferred_when_due
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import estimate, inferred_when_due
 from gim.model.counts import Counts
 from gim.model.rewards import seen_range
 from gim.model.task import Mind, Task

@@ -25,8 +25,8 @@ from gim._compile.jit import bind
 from gim.agents.episodic import Episodic, Memory
 from gim.analogy.base import inferences
 from gim.analogy.prior import Floats
-from gim.belief.belief import divided, mean_rewards
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import divided, mean_rewards
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.model.task import Mind
 from gim.planning.sweeps import expect_csr, expect_dense, rows_of, take_best

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from gim.belief.belief import Belief
+from gim.belief.knowledge import Knowledge
 from gim.model.counts import Counts, rewards_by_triple, transitions
 
 LIKELY = 0.01  # chance from which a way that is predicted leads from one state to another
@@ -38,7 +38,7 @@ def _scatter(n: Any, R: Any, R2: Any) -> float:
     return total / max(float((n - 1).sum()), 1.0)
 
 
-def parts(belief: Belief) -> NDArray[np.int64]:
+def parts(belief: Knowledge) -> NDArray[np.int64]:
     """The part of the world [S] that each state is in: an episode does not go from one to another.
 
     What was seen and what is likely by what is inferred joins states; an end joins none.
@@ -56,7 +56,7 @@ def parts(belief: Belief) -> NDArray[np.int64]:
 
 
 def missing(
-    belief: Belief,
+    belief: Knowledge,
     rewards: tuple[float, float],
     part: NDArray[np.int64],
     hidden: NDArray[np.float64],

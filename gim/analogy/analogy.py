@@ -19,13 +19,15 @@ from scipy import sparse
 
 from gim._base.params import OneOf, Within
 from gim._compile.jit import hot, seldom
-from gim.analogy.base import Floats, Frame, Inference, Prior, no_prior, prior_of
+from gim.analogy.base import Floats, Frame, Inference, Posterior, Prior, no_prior, prior_of
 from gim.analogy.candidates import Candidate, Data, suited
 from gim.analogy.candidates.base import FAMILIES
+from gim.analogy.candidates.structured import triples_of
 from gim.analogy.cross_validation import Answers, CrossValidation
 from gim.analogy.prior import with_judges
 from gim.analogy.reuse import MODEL, offers
 from gim.analogy.rewards import infer_rewards
+from gim.analogy.ridge import RidgeRewards
 from gim.analogy.transfer import RulesOf
 from gim.analogy.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
@@ -143,12 +145,23 @@ class Analogy(Inference):
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
         split = self.split(counts, frame, rng)
-        if split is None:
-            return no_prior(*counts.n.shape)
-        found = self.choose(split, frame)
-        if found is None:
-            return no_prior(*counts.n.shape)
-        rewards = {}
+        found = None if split is None else self.choose(split, frame)
+        return no_prior(*counts.n.shape) if found is None else self._prior(found, frame)
+
+    def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
+        """See `Inference`."""
+        split = self.split(counts, frame, rng)
+        found = None if split is None else self.choose(split, frame)
+        if split is None or found is None:
+            return Posterior(no_prior(*counts.n.shape))
+        fitted = None if found.candidate is None else split.fitted(found.candidate)
+        paid = split.data.paid is not None and not frame.rewards_known
+        other = RidgeRewards(triples_of(split.data)) if paid else None
+        return Posterior(self._prior(found, frame), fitted, other)
+
+    def _prior(self, found: Inferred, frame: Frame) -> Prior:
+        """What was found, with what is predicted of rewards."""
+        split, rewards = found.split, {}
         if not frame.rewards_known:
             shifts = () if found.candidate is None else split.fitted(found.candidate).shifts
             rewards = infer_rewards(split.data, found.rows, shifts)

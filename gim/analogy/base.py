@@ -18,7 +18,7 @@ package of your own is found as well (docs/extending.md); `gim.testing.check_inf
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -47,6 +47,14 @@ class Frame(NamedTuple):
     pays: Floats | None = None  # [S, A] what each pair pays, where that is known beforehand
 
 
+class Posterior(NamedTuple):
+    """What is inferred, and what it takes to draw it."""
+
+    prior: Prior
+    fitted: Any = None  # who predicts (`gim.analogy.candidates.Fitted`); None: its rows are certain
+    other: Any = None  # a second belief of rewards (`gim.analogy.ridge.RidgeRewards`); None: no
+
+
 @dataclass(frozen=True)
 class Inference(Registered, registry=inferences):
     """Base of all inferences: the fields are the parameters, a call infers."""
@@ -64,3 +72,7 @@ class Inference(Registered, registry=inferences):
             rng: the one source of randomness.
         """
         raise TypeError(f"{type(self).__name__} must define __call__(counts, frame, rng)")
+
+    def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
+        """The same with what it takes to draw it, for certificates."""
+        return Posterior(self(counts, frame, rng))

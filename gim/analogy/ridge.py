@@ -85,6 +85,17 @@ class RidgeRewards:
             variance[part] = self.noise * (half * half).sum(axis=0) + self.left_open[pair[part]]
         return Paid(np.clip(r, self.low, self.high), variance + self.rest)
 
+    def drawn(self, pair: Ints, t: Ints, draws: int, rng: np.random.Generator) -> Floats:
+        """How far other values of the parts would take the rewards of triples, [draws, triples]."""
+        luck = rng.standard_normal((len(self.beta), draws))
+        away = np.sqrt(self.noise) * linalg.solve_triangular(self.factor.T, luck, lower=False)
+        r, off = self.predict(pair, t).r, np.empty((draws, len(pair)))
+        for begin in range(0, len(pair), 1 << 14):
+            part = slice(begin, begin + (1 << 14))
+            moved = self._parts(pair[part], t[part])[0] @ away
+            off[:, part] = np.clip(r[part] + moved.T, self.low, self.high) - r[part]
+        return off
+
     def _parts(self, pair: Ints, t: Ints) -> tuple[Floats, Any]:
         """The parts of triples [triples, parts], and which of them are of one action alone."""
         world = self.triples

@@ -17,7 +17,7 @@ from gim.analogy.base import Frame
 from gim.analogy.candidates import suited
 from gim.analogy.cross_validation import Answers, CrossValidation
 from gim.analogy.structure.rule import Rule, RuleNames
-from gim.belief.belief import Belief
+from gim.belief.knowledge import Knowledge
 from gim.mdp.names import Names
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts
@@ -46,7 +46,7 @@ def analogies(counts: Counts, frame: Frame, names: RuleNames) -> list[Rule]:
     return split.fitted(found.candidate).rules(names)
 
 
-def analogies_of(belief: Belief, task: Task, states: Names, actions: Names) -> list[Rule]:
+def analogies_of(belief: Knowledge, task: Task, states: Names, actions: Names) -> list[Rule]:
     """The rules in what an agent has counted, in the names of its world."""
     made_of = (task.variables, task.action_variables)
     frame = Frame(task.available, belief.terminal, (0.0, 1.0), (), *made_of)

@@ -1,225 +1,224 @@
-"""What an agent has seen and what it infers: in the memory of every agent that counts.
+"""What is believed of a world, what that rests on, and how far it may be trusted.
 
-The prior is inferred anew when the visits have doubled, while most pairs were never met when they
-have grown by half (unless that costs much: COSTLY), and once all were met when there is news
-(`news_after`); as long as it says nothing at all, when there are so many more as the inference
-itself asks for (`Inference.retry`). An inference that fails is left out with a note, and the run
-goes on.
+One posterior answers all who ask: its `mean` is a model to plan on, `draw` a whole model that may
+be so, `sd` how far a value is off at each pair, `weight` how many visits what is believed of a pair
+is worth, `rules` what was learned in words, and `certify` bounds what a policy earns.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from gim._base.limits import check_rewards
-from gim._compile.jit import hot
-from gim._compile.memory import LARGE, VISITS, Limits
-from gim.analogy.base import Frame
-from gim.analogy.prior import Floats, Prior, check_form, check_prior, no_prior
-from gim.belief.evidence import Evidence, SharedRows, evidence
-from gim.mdp.sampling import TERMINATED
-from gim.model.counts import (
-    Counts,
-    count,
-    counts_of,
-    grown,
-    new_counts,
-    new_known,
-    review,
-)
-from gim.model.dynamics import learned
+from gim.analogy.base import Frame, Inference
+from gim.analogy.structure.rule import Rule
+from gim.analogy.unseen import Beginnings
+from gim.analogy.witnesses import Witness
+from gim.belief.aim import Aim, Done
+from gim.belief.analogies import analogies_of
+from gim.belief.knowledge import Knowledge, learned_of
+from gim.belief.shares import SHARE
+from gim.belief.worlds import Worlds
+from gim.mdp.names import Names
 from gim.model.learned import LearnedModel
-from gim.model.rewards import KnownRewards, none_known
-from gim.model.task import Mind, Task
+from gim.model.rewards import reward_range
+from gim.model.task import Task
 
-AGAIN = 2.0  # visits over those at the last inference that said something
-EARLY = 1.5  # the same while most pairs were never met: what is inferred of them then matters most
-COSTLY = 1 << 20  # numbers of a prior, from which it is not inferred anew as soon as that
-LATE = 16.0  # the same at the most, where all pairs were met and hardly a visit is news
-FULL, NEWS = 20.0, 1.25  # visits that a pair counts for in the end; growth of all that is news
-SOON = 16  # visits by which a model learned elsewhere is judged for the first time
-NEVER = np.iinfo(np.int64).max  # as a number of visits
+Floats = NDArray[np.float64]
+LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 
 
-class Belief(NamedTuple):
-    """What an agent has seen and what it infers."""
+@runtime_checkable
+class Believes(Protocol):
+    """What has a belief: a run, and what `gim.learn` makes of a log."""
 
-    counts: Counts
-    terminal: NDArray[np.bool_]  # [S] states seen to end an episode
-    prior: Prior  # of size 0 if nothing is ever inferred
-    visits: NDArray[np.int64]  # [1] in all
-    infer_at: NDArray[np.int64]  # [1] visits at which to infer next
-    rewards: KnownRewards = none_known()
-
-    def evidence(
-        self, rows: SharedRows | None = None, kept: dict[str, Any] | None = None
-    ) -> Evidence:
-        """Counts and prior together, or apart; see `gim.belief.evidence`."""
-        return evidence(self.counts, self.prior, self.terminal, self.rewards, rows, kept)
-
-    def limits(self) -> Limits:
-        """See `gim._compile.memory`."""
-        return {"visits": VISITS, "infer_at": LARGE}
-
-    def fault(self) -> str:
-        """What no run leaves behind; see `gim._compile.memory`."""
-        try:
-            if self.prior.n0.size:
-                check_form(self.prior, *self.counts.n.shape)
-        except ValueError as problem:
-            return str(problem)
-        return ""
+    @property
+    def belief(self) -> Belief | None:
+        """What is believed; None if transitions were not counted."""
 
 
-def new_belief(task: Task, infer: Any) -> Belief:
-    """Nothing seen, or what a model learned elsewhere stands for, unless that is to be judged."""
-    S, A = task.S, task.A
-    noise = None if task.truth is None else task.truth.noise
-    check_rewards(*(task.reward_range or (0.0,)), 0.0 if noise is None else float(noise.max()))
-    trusted = () if infer is not None and infer.reuses else task.priors
-    known = none_known() if task.rewards is None else task.rewards
-    by_triple = infer is not None and infer.by_triple and not known.given
-    counts = counts_of(*trusted) if trusted else new_counts(S, A, by_triple)
-    terminal = np.any([np.zeros(S, bool), *(model.terminal for model in trusted)], axis=0)
-    silent = infer is None
-    return Belief(
-        counts,
-        terminal,
-        no_prior(*((0, 0) if silent else (S, A))),
-        visits=np.array([counts.n.sum()]),
-        infer_at=np.array([NEVER if silent else min(task.H, SOON) if task.priors else task.H]),
-        rewards=known,
-    )
+@dataclass(frozen=True)
+class Belief:
+    """A posterior over worlds: counts, and what is inferred from them. Immutable.
 
+    `run.belief`, `learned.belief` and `gim.believe` make one.
 
-def belief_of(counts: Counts, terminal: NDArray[np.bool_], prior: Prior) -> Belief:
-    """What counts from anywhere and an inference from them stand for."""
-    return Belief(counts, terminal, prior, np.array([counts.n.sum()]), np.array([NEVER]))
+    Attributes:
+        knowledge: what was counted, and what is known beforehand.
+        task: sizes, horizon, available pairs, the range of rewards, variables.
+        infer: what predicts pairs from others; None: nothing.
+        policy: what `certify` is about, if it is not the plan to deploy.
+        start: [S] where episodes begin; None: as the task has it.
+        aim: horizon and discount; None: the task's horizon.
+        reward_limits: the least and the largest r(s,a) that were told; None: the task's.
+        seed: of all that is drawn.
+        assumed: what must be so for certificates to hold, as ends of a sentence.
+        begins: where episodes begin, where that was only seen.
+        told: whether the range of rewards is certain; None: if the task has one.
+        done: what was done of late, where that is known.
+        witnesses: what `policy` earned where it was played.
+        names: labels of states and actions.
 
-
-@hot
-def observe(belief: Any, s: int, a: int, r: float, t: int, end: int) -> bool:
-    """Count one step; True asks for room (GROW)."""
-    belief.visits[0] += 1
-    if end == TERMINATED:
-        belief.terminal[t] = True
-    return count(belief.counts, s, a, r, t)
-
-
-@hot
-def due(belief: Any) -> bool:
-    """Whether it is time to infer again."""
-    return belief.visits[0] >= belief.infer_at[0]
-
-
-def with_room(belief: Belief) -> Belief:
-    """The same with room for more triples."""
-    return belief._replace(counts=grown(belief.counts))
-
-
-def inferred_when_due(
-    belief: Belief, infer: Any, mind: Mind, reward_range: tuple[float, float]
-) -> Belief:
-    """The belief with its prior inferred anew if it is time; the very same object if it is not.
-
-    It is the same, too, if there is nothing to say as before.
+    Example:
+        >>> import gim
+        >>> belief = gim.run("analogist", "gridworld", episodes=50).belief
+        >>> belief.mean.S, belief.draw(0).S, belief.weight.shape
+        (16, 16, (16, 4))
+        >>> certificate = belief.certify()
+        >>> certificate.lower < certificate.upper
+        True
     """
-    if infer is None or belief.visits[0] < belief.infer_at[0]:
-        return belief
-    task, visits, spoke = mind.task, int(belief.visits[0]), belief.prior.speaks
-    made_of, known = (task.variables, task.action_variables), belief.rewards.given
-    pays = belief.rewards.r if known and not belief.rewards.first.size else None
-    frame = Frame(task.available, belief.terminal, reward_range, task.priors, *made_of, known, pays)
-    with mind.timed("inferring"):
-        try:
-            prior = infer(belief.counts, frame, mind.rng)
-        except (np.linalg.LinAlgError, ArithmeticError) as problem:
-            mind.note(f"an inference failed ({problem}) and was left out; the run goes on without")
-            prior = no_prior(task.S, task.A)
-    check_prior(prior, task.S, task.A)
-    playable = frame.available & ~frame.terminal[:, None]  # nothing is inferred of the others
-    r_n0 = (prior.n0 > 0) * 1.0 if known else prior.r_n0
-    prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
-    again = news_after(belief.counts.n[playable]) if prior.speaks else infer.retry
-    if prior.q.size >= COSTLY:
-        again = max(again, AGAIN)
-    belief.infer_at[0] = max(visits + 1, int(again * visits))
-    return belief._replace(prior=prior) if spoke or prior.speaks else belief
 
+    knowledge: Knowledge
+    task: Task
+    infer: Inference | None = None
+    policy: Any = None
+    start: Floats | None = None
+    aim: Aim | None = None
+    reward_limits: tuple[float | None, float | None] = (None, None)
+    seed: int = 0
+    assumed: tuple[str, ...] = ()
+    begins: Beginnings | None = None
+    told: bool | None = None
+    done: Done | None = None
+    witnesses: tuple[Witness, ...] = ()
+    names: tuple[Names, Names] | None = None
 
-def news_after(n: NDArray[np.int64]) -> float:
-    """Visits over those now at which to infer anew, given those of every playable pair.
+    @property
+    def belief(self) -> Belief:
+        """This one."""
+        return self
 
-    A pair that was met often says little more by another visit: all of them count for FULL in the
-    end. Once every pair was met, there is news when what all count for would have grown by NEWS.
-    """
-    if 2 * np.count_nonzero(n) < n.size:
-        return EARLY
-    again = AGAIN
-    if n.all():
-        counted = (n / (1.0 + n / FULL)).sum()
-        while again < LATE and (again * n / (1.0 + again * n / FULL)).sum() < NEWS * counted:
-            again *= AGAIN
-    return again
+    @cached_property
+    def worlds(self) -> Worlds:
+        """What is held possible."""
+        seed = [self.seed, int(self.knowledge.counts.n.sum())]  # leaves a run's own alone
+        return Worlds(self.knowledge, self.infer, self._frame, self._aim, self.beginnings, seed)
 
+    @property
+    def _aim(self) -> Aim:
+        return Aim(self.task.H) if self.aim is None else self.aim
 
-def divided(N: Any, n: Floats) -> Any:
-    """N / n, in the form of N; 0 where n is 0."""
-    n = np.where(n > 0, n, np.inf)
-    if sparse.issparse(N):
-        data = N.data / np.repeat(n.ravel(), np.diff(N.indptr))
-        return sparse.csr_array((data, N.indices, N.indptr), shape=N.shape)
-    return N / n[:, :, None]
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest reward of a step, as told or as seen."""
+        return reward_range(self.task, *self.reward_limits, self.knowledge.counts)
 
+    @property
+    def _frame(self) -> Frame:
+        task, knowledge = self.task, self.knowledge
+        known = knowledge.rewards
+        pays = known.r if known.given and not known.first.size else None
+        made_of = task.variables, task.action_variables
+        ends, models = knowledge.terminal, task.priors
+        return Frame(task.available, ends, self.limits, models, *made_of, known.given, pays)
 
-def mean_rewards(seen: Evidence, r_max: float) -> Floats:
-    """R / n, and the largest where nothing is known of it: optimism, whatever the prior says."""
-    return np.where(seen.n_r > 0, seen.R / np.where(seen.n_r > 0, seen.n_r, 1.0), r_max)
+    @property
+    def range_told(self) -> bool:
+        """Whether the range of rewards is certain, and not what was seen of it."""
+        if self.told is not None:
+            return self.told
+        limits = self.task.reward_range is not None or None not in self.reward_limits
+        return limits or self.knowledge.rewards.given
 
+    @property
+    def beginnings(self) -> Beginnings:
+        """Where episodes begin, and how well that is known."""
+        if self.begins is not None:
+            return self.begins
+        start = self.start
+        if start is None and self.task.truth is not None:
+            start = self.task.truth.start
+        if start is None:
+            start = np.full(self.task.S, 1.0 / self.task.S)
+        return Beginnings(np.asarray(start, np.float64), np.zeros(0), ~self.knowledge.terminal)
 
-def with_loops(P: Any, pairs: NDArray[np.int64], A: int) -> Any:
-    """Add a certain way back to itself for these pairs s*A + a, whose rows are empty."""
-    if not sparse.issparse(P):
-        P.reshape(-1, P.shape[-1])[pairs, pairs // A] = 1.0
-        return P
-    loops = sparse.csr_array((np.ones(pairs.size), (pairs, pairs // A)), shape=P.shape)
-    return sparse.csr_array(P + loops)
+    @property
+    def certifiable(self) -> bool:
+        """Whether there are not too many successors."""
+        S, A, known = self.task.S, self.task.A, self.knowledge
+        met = min(int(known.counts.n.sum()), S * A * S)
+        return bool(met + known.prior.q.size + 16 * S * A <= LARGEST)
 
+    # -- what it gives
 
-def estimate(belief: Belief, available: NDArray[np.bool_]) -> tuple[Any, Evidence]:
-    """p(.|s,a) of every pair, in the form of the evidence, and the evidence behind it.
+    @cached_property
+    def mean(self) -> LearnedModel:
+        """The model that is believed on average; its `visits` are those of each pair itself."""
+        whole = self.worlds.whole
+        model = whole.model()
+        return self._learned(model.transitions, model.rewards, whole.weight > 0, whole.doubt)
 
-    A pair of which nothing is known stays where it is, as a terminal state does.
-    """
-    seen = belief.evidence()
-    n = np.where(belief.terminal[:, None], 0.0, seen.n)
-    P = divided(seen.N, n)
-    return with_loops(P, np.flatnonzero((n == 0) & available), available.shape[1]), seen
+    def draw(self, seed: int) -> LearnedModel:
+        """A whole model that may be so: one draw for each rule, and one for each pair besides."""
+        rng = np.random.default_rng([self.seed, seed])
+        whole = self.worlds.whole
+        rows, r = whole.drawn_world(rng)
+        return self._learned(rows, r, np.ones(r.shape, bool), None)
 
+    def sd(self, v: Any) -> Floats:
+        """[S, A] the standard deviation of r + p.v, for values v [S] of next states.
 
-def believed_model(belief: Belief, task: Task, m: int = 1) -> LearnedModel:
-    """The estimate as a model; a pair of which nothing is known stays and pays nothing.
+        Errors of a rule, of the pair's own and of its reward are independent; along an episode
+        those of a rule add up, which only models that are drawn show.
+        """
+        values = np.asarray(v, np.float64)
+        if values.shape != (self.task.S,):
+            shape = values.shape
+            raise ValueError(f"v has shape {shape}, not {(self.task.S,)}: one value of each state")
+        return self.worlds.whole.sd(values)
 
-    Where rewards are negative it pays the least of them: what was never tried must not look cheap.
-    """
-    P, seen = estimate(belief, task.available)
-    least = mean_rewards(seen, 0.0).min(initial=0.0)
-    known = new_known(task.available, m, 1.0)
-    review(known, belief.counts, belief.terminal)
-    r = mean_rewards(seen, least)
-    return learned(P, r, belief.counts, known, task, seen.n > 0, rule_doubt(belief, seen))
+    @property
+    def weight(self) -> Floats:
+        """[S, A] how many visits what is believed of a pair is worth, its own included."""
+        return self.worlds.whole.weight
 
+    def rules(self) -> list[Rule]:
+        """What was learned in words, with the visits behind it: as `run.analogies()`."""
+        states, actions = self._names
+        return analogies_of(self.knowledge, self.task, states, actions)
 
-def rule_doubt(belief: Belief, seen: Evidence) -> Floats:
-    """How wrong the rule of each pair may be, in standard deviations of what follows, [S, A].
+    def certify(
+        self,
+        policy: Any = None,
+        share: float = SHARE,
+        kind: Literal["credible", "guaranteed"] = "credible",
+    ) -> Any:
+        """Bounds on what a policy earns and loses; see `gim.certify`.
 
-    That is the part of the rule in the estimate, by the root of the visits behind it.
-    """
-    if not belief.prior.speaks:
-        return np.zeros(seen.n.shape)
-    share = np.where(seen.n > 0, 1.0 - belief.counts.n / np.where(seen.n > 0, seen.n, 1.0), 0.0)
-    return np.asarray(np.maximum(share, 0.0) / np.sqrt(belief.prior.behind + 1.0))
+        Args:
+            policy: in any form that an MDP takes; None: the plan to deploy.
+            share: the probability with which each statement on returns holds.
+            kind: "credible", from worlds that are held possible, or "guaranteed", from counts.
+        """
+        from gim.belief.certificate import certify
+
+        about = self if policy is None else replace(self, policy=policy, witnesses=(), done=None)
+        return certify(about, share, kind)
+
+    @property
+    def deployed(self) -> NDArray[np.int64]:
+        """The plan to deploy: [H, S], or [S] without an end."""
+        return self.worlds.policy
+
+    # -- machinery
+
+    @property
+    def _names(self) -> tuple[Names, Names]:
+        if self.names is not None:
+            return self.names
+        return Names("state", self.task.S), Names("action", self.task.A)
+
+    def _learned(self, P: Any, r: Floats, supported: Any, doubt: Any) -> LearnedModel:
+        model = learned_of(P, r, self.knowledge, self.task, 1, supported, doubt)
+        horizon = self._aim.horizon
+        changed = {"start": self.beginnings.mean / self.beginnings.mean.sum()}
+        if horizon is not None and horizon != model.horizon:
+            changed["horizon"] = horizon
+        found = model.with_(**changed)
+        assert isinstance(found, LearnedModel)
+        return found

@@ -17,11 +17,13 @@ from gim._base.limits import SEED
 from gim._compile.memory import COUNT
 from gim.analogy.analogy import Analogy
 from gim.analogy.base import Frame
+from gim.analogy.prior import no_prior
 from gim.analogy.structure import Rule
 from gim.belief.analogies import analogies, rule_names
-from gim.belief.belief import belief_of
-from gim.belief.certificate import certified, facts_of
-from gim.belief.shares import SHARE, percent
+from gim.belief.belief import Belief
+from gim.belief.certificate import certified
+from gim.belief.knowledge import knowledge_of
+from gim.belief.shares import percent
 from gim.cli.command import needs, whole
 from gim.cli.screen import table
 from gim.cli.summary import in_words
@@ -161,9 +163,8 @@ def _certified(mdp: TabularMDP, args: argparse.Namespace) -> str:
     """What `gim.Analogy` would infer from such samples, and how far that holds."""
     rng = np.random.default_rng(args.seed)
     counts = sample(mdp, rng, args.m, args.rho).counts
-    prior = Analogy()(counts, _frame(mdp), rng)
-    facts = facts_of(belief_of(counts, mdp.terminal, prior), task_of(mdp), mdp.reward_range)
-    found = certified(facts, SHARE, "credible", rng)
+    given = knowledge_of(counts, mdp.terminal, no_prior(mdp.S, mdp.A))
+    found = certified(Belief(given, task_of(mdp), Analogy(), seed=args.seed))
     true, best = found.against(mdp), abs(mdp.optimal_return()) or 1.0
     rows = [["loss of the policy over the optimum: bound", f"{found.loss / best:.3f}"]]
     rows += [["  true", f"{true.loss / best:.3f}"]]

@@ -12,8 +12,8 @@ from scipy import sparse
 from gim._base.params import brief
 from gim.analogy.base import Inference, inferences
 from gim.analogy.prior import Prior, no_prior
-from gim.belief.belief import Belief, believed_model, estimate, inferred_when_due
 from gim.belief.evidence import Evidence
+from gim.belief.knowledge import Knowledge, believed_model, estimate, inferred_when_due
 from gim.logs.bans import some_of
 from gim.logs.experience import within_experience
 from gim.logs.given import by_labels
@@ -38,7 +38,7 @@ SEED = 0  # what is random in an inference is fixed: one log has one policy
 class Inferred(NamedTuple):
     """What is believed after a log."""
 
-    belief: Belief
+    belief: Knowledge
     task: Task
     case: Case
     model: LearnedModel
@@ -49,7 +49,7 @@ class Inferred(NamedTuple):
     learned: bool  # whether rewards were learned
 
 
-def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, list[str]]:
+def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Knowledge, Task, list[str]]:
     """The belief that a log leads to, with the inference run once, and the task as it is allowed.
 
     Inference knows banned pairs as far as they were seen, the task does not.
@@ -62,7 +62,7 @@ def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Belief, Task, lis
     made_of: dict[str, Any] = {"variables": log.variables, "action_variables": log.action_variables}
     met = log.allowed | log.terminal[:, None] | (log.counts.n > 0)
     task = Task(log.S, log.A, horizon, met, seen_range(log.counts), **made_of)
-    belief = Belief(
+    belief = Knowledge(
         log.counts,
         log.terminal,
         no_prior(*((0, 0) if infer is None else (log.S, log.A))),
@@ -137,7 +137,7 @@ def inferred(
     return Inferred(belief, task, case, model, rows, supported, notes, (told, paid), learned)
 
 
-def rewards_learned(belief: Belief, seen: Evidence, task: Task) -> tuple[Floats, Floats]:
+def rewards_learned(belief: Knowledge, seen: Evidence, task: Task) -> tuple[Floats, Floats]:
     """r(s,a) and the variance of a single reward, [S, A].
 
     Of a pair that nobody tried, the predicted reward fails with a known chance: it may then pay the

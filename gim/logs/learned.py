@@ -17,10 +17,10 @@ from scipy import sparse
 from gim._base.escapes import shown
 from gim.analogy.unseen import RESTS, weight, widened
 from gim.analogy.witnesses import Witness, refuted
+from gim.belief.aim import Aim
 from gim.belief.belief import Belief
 from gim.belief.certificate import Certificate, certifiable, certify
 from gim.belief.evidence import csr_of
-from gim.belief.grounds import Aim, Grounds
 from gim.belief.shares import TAILS
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
@@ -279,23 +279,21 @@ class Learned:
         """What the policy earns and loses at the most, credibly; for more see `gim.certify`."""
         return certify(self)
 
-    @property
+    @cached_property
     def belief(self) -> Belief:
-        """What was seen and inferred."""
-        return self.behind.belief
-
-    def grounds(self) -> Grounds:
-        """What a certificate of the policy rests on."""
+        """What is believed of the world, and of the policy."""
         case, (told, seen) = self.behind.case, self.behind.limits
-        return Grounds(
-            self.belief,
+        return Belief(
+            self.behind.belief,
             replace(self.behind.task, reward_range=seen if told is None else told),
+            self.behind.infer,
             self.policy,
             self.log.start,
             Aim(case.horizon, case.gamma),
             begins=self.log.beginnings,
             told=told is not None,
             witnesses=self._witnesses,
+            names=self.log.names(),
         )
 
     @cached_property

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gim._base.escapes import shown
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
-from gim.belief.belief import Belief, believed_model
+from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
 from gim.mdp.names import Names
 from gim.mdp.policy import Policy
@@ -259,7 +259,7 @@ class Log:
         known = np.flatnonzero(self.terminal[: len(s_of)])
         terminal[s_of[known]] = True
         visits = np.array([counts.n.sum()])
-        belief = Belief(counts, terminal, no_prior(0, 0), visits, np.array([0]))
+        belief = Knowledge(counts, terminal, no_prior(0, 0), visits, np.array([0]))
         return believed_model(belief, task)
 
     def __repr__(self) -> str:

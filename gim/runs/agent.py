@@ -39,7 +39,7 @@ from numpy.typing import NDArray
 
 from gim._base.registry import Registered, Registry
 from gim.analogy.base import Inference
-from gim.belief.belief import Belief
+from gim.belief.knowledge import Knowledge
 from gim.mdp.sampling import CUT, GO_ON, TERMINATED
 from gim.model.counts import Known
 from gim.model.learned import LearnedModel
@@ -72,8 +72,8 @@ class Agent(Registered, registry=agents):
         """Return a memory with more room, after `learn` said GROW."""
         raise TypeError(f"{type(self).__name__}.learn returned GROW, but it has no grow(memory)")
 
-    def belief(self, memory: Any) -> Belief | None:
-        """What was seen and inferred (`gim.belief.belief`), where the agent counts."""
+    def belief(self, memory: Any) -> Knowledge | None:
+        """What was seen and inferred (`gim.belief.knowledge`), where the agent counts."""
         return None
 
     def known(self, memory: Any) -> Known | None:

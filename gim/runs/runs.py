@@ -14,9 +14,10 @@ from gim._base import files, html
 from gim._base.interrupts import interrupts
 from gim._compile.memory import flatten, part, rebuild, trusted
 from gim.analogy.structure import Rule
-from gim.belief.analogies import analogies_of
-from gim.belief.grounds import Done, Grounds, beginnings_of
+from gim.belief.aim import Done, beginnings_of
+from gim.belief.belief import Belief
 from gim.mdp.gymnasium_table import spec_of
+from gim.mdp.names import Names
 from gim.mdp.naming import Built, named, names_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
@@ -72,6 +73,7 @@ class Run:
         self._returns = np.zeros(episodes)
         self._thought = False
         self._once = Once()
+        self._believed: tuple[int, Belief | None] | None = None  # at so many steps
         self._driver: Compiled | Stepwise = (
             Compiled(agent, world, self.random, episodes)
             if isinstance(world, TabularMDP)
@@ -129,6 +131,9 @@ class Run:
             >>> policy(0), policy(0, step=19), gim.make("riverswim").policy_return(policy) > 1000
             ('right', 'left', True)
         """
+        belief = self.belief
+        if belief is not None and belief.infer is not None and belief.certifiable:
+            return named(belief.deployed, self.named_by)
         return best_policy(self.agent, self.memory, self.task, self.named_by)
 
     def analogies(self) -> list[Rule]:
@@ -143,14 +148,18 @@ class Run:
             >>> rule.action, rule.outcomes[0][0]
             ('up', {'row': -1})
         """
-        if (belief := self.agent.belief(self.memory)) is None:
+        if (belief := self.belief) is None:
             raise ValueError(f"{self.agent} counts no transitions: there are no rules to find")
-        return list(analogies_of(belief, self.task, *names_of(self.named_by)))
+        return belief.rules()
 
-    def grounds(self) -> Grounds | None:
-        """What a certificate rests on (`gim.belief.grounds`); None if nothing is counted."""
-        done = Done(self.trail.pairs, self.returns)
-        return grounds_of(self.agent, self.memory, self.task, self.seed, done)
+    @property
+    def belief(self) -> Belief | None:
+        """What is believed of the world (`gim.Belief`); None if nothing is counted."""
+        if self._believed is None or self._believed[0] != self.steps:
+            done = Done(self.trail.pairs.copy(), self.returns)
+            given = self.agent, self.memory, self.task, self.seed, names_of(self.named_by), done
+            self._believed = self.steps, belief_in(*given)
+        return self._believed[1]
 
     @property
     def model(self) -> LearnedModel | None:
@@ -395,20 +404,30 @@ def best_policy(agent: Agent, memory: Any, task: Task, world: Built) -> Policy:
     return named(found, world)
 
 
-def grounds_of(
-    agent: Agent, memory: Any, task: Task, seed: int, done: Done | None = None
-) -> Grounds | None:
-    """Those of an agent; None if it counts nothing."""
-    belief = agent.belief(memory)
-    if belief is None:
+def belief_in(
+    agent: Agent,
+    memory: Any,
+    task: Task,
+    seed: int,
+    names: tuple[Names, Names] | None = None,
+    done: Done | None = None,
+) -> Belief | None:
+    """That of an agent with this memory; None if it counts nothing."""
+    found = agent.belief(memory)
+    if found is None:
         return None
+    counts = found.counts
+    still = {name: np.array(getattr(counts, name)) for name in counts._fields}
+    known = found._replace(counts=counts._replace(**still), terminal=found.terminal.copy())
     trusted = task.priors and not agent.judges_priors()
-    return Grounds(
-        belief,
-        task,
+    return Belief(
+        known,
+        task if task.starts is None else replace(task, starts=task.starts.copy()),
+        agent.inference(),
         reward_limits=agent.reward_limits(),
         seed=seed,
         assumed=("the visits of the prior were made in this very world",) if trusted else (),
-        begins=beginnings_of(task, belief.terminal),
+        begins=beginnings_of(task, found.terminal),
         done=done,
+        names=names,
     )

@@ -34,6 +34,7 @@ candidates = Registry("candidate", "gim.analogy.candidates")
 
 # Families, each within the next: what `gim.Analogy(candidates=...)` lets in.
 MOST = 20.0  # visits that a pair counts for among those behind a prediction
+LIMIT, LEAST = 1e9, 1e-12  # visits that are as good as no limit; in place of no visit at all
 FAMILIES = ("marginal", "means", "matrices", "all")
 
 
@@ -61,9 +62,44 @@ class Fitted:
         """
         return np.full(pairs.size, np.inf)
 
+    def together(self, pairs: Ints) -> Ints:
+        """Which pairs are predicted from the same visits, and so err together: a number each."""
+        return pairs
+
+    def drawn(self, pairs: Ints, rng: np.random.Generator) -> sparse.csr_array:
+        """The rows as they may be, given the visits behind them: one draw for pairs that err alike.
+
+        `rows` are the mean of these. Where pairs are predicted from the same visits, all of them
+        get more, or less, of a next state.
+        """
+        return tilted(self.rows(pairs), self.together(pairs), self.visits_behind(pairs), rng)
+
     def rules(self, names: RuleNames) -> list[Rule]:
         """What was found, for people to read; asked for if the candidate `speaks`."""
         return []
+
+
+def tilted(
+    rows: sparse.csr_array, group: Ints, behind: Floats, rng: np.random.Generator
+) -> sparse.csr_array:
+    """Rows whose next states are weighted by gamma variables, the same for a group of rows.
+
+    A single row q is then a draw from Dirichlet(B q), B the visits `behind` it.
+    """
+    sizes = np.diff(rows.indptr)
+    of, members = np.unique(group, return_inverse=True, return_counts=True)[1:]
+    of = of.ravel()
+    visits = np.bincount(of, np.minimum(behind, LIMIT)) / members
+    key = np.repeat(of, sizes) * rows.shape[1] + rows.indices
+    keys, place = np.unique(key, return_inverse=True)
+    shared = np.bincount(place.ravel(), rows.data, keys.size) / members[keys // rows.shape[1]]
+    alpha = np.maximum(shared * visits[keys // rows.shape[1]], LEAST)
+    weight = rng.standard_gamma(alpha) / alpha
+    data = rows.data * weight[place.ravel()]
+    row = np.repeat(np.arange(sizes.size), sizes)
+    total = np.bincount(row, data, sizes.size)[row]
+    data = np.where(total > 0, data / np.where(total > 0, total, 1.0), rows.data)
+    return sparse.csr_array((data, rows.indices, rows.indptr), shape=rows.shape)
 
 
 class Rows(Fitted):
@@ -92,8 +128,14 @@ class Rows(Fitted):
         counted = self.data.n / (1.0 + self.data.n / MOST)
         if self.alike == "all":
             return np.full(pairs.size, 1.0 + counted.sum())
-        axis, of = (1, pairs // self.data.A) if self.alike == "state" else (0, pairs % self.data.A)
-        return np.asarray(1.0 + counted.sum(axis=axis)[of], np.float64)
+        axis = 1 if self.alike == "state" else 0
+        return np.asarray(1.0 + counted.sum(axis=axis)[self.together(pairs)], np.float64)
+
+    def together(self, pairs: Ints) -> Ints:
+        """See `Fitted`: pairs that share a state, or an action, or all of them."""
+        if self.alike == "all":
+            return np.zeros(pairs.size, np.int64)
+        return pairs // self.data.A if self.alike == "state" else pairs % self.data.A
 
 
 @dataclass(frozen=True)

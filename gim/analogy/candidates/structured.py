@@ -55,6 +55,10 @@ class Explained(Fitted):
         """See `Fitted`."""
         return np.asarray(self.structure.visits_behind(pairs, apart), np.float64)
 
+    def drawn(self, pairs: Ints, rng: np.random.Generator) -> sparse.csr_array:
+        """See `Fitted`: the chances of each context are drawn, for all pairs in it."""
+        return _ordered(self.structure.drawn(rng).rows(pairs))
+
     def rules(self, names: RuleNames) -> list[Rule]:
         """See `Fitted`."""
         return rules(self.structure, names)

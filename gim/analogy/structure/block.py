@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import copy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from gim.analogy.structure.triples import Floats, Ints
 THOROUGH, LITTLE = 100, 0.0002  # iterations of the last fit, and by how much shares must move
 LONGEST = 256  # outcomes of a context that are kept, the likeliest
 LEAST = 1e-4  # chance of an outcome that is kept
+TINY = 1e-300  # in place of 0
 MOSTLY = 0.5  # of all chances must be kept, or nothing is said
 
 
@@ -41,6 +43,8 @@ class Block:
 
     Contexts are numbered through, level after level. Pairs of the fold `without` do not count.
     """
+
+    luck: np.random.Generator | None = None  # what draws contexts never met, if chances were drawn
 
     def __init__(self, data: Explained, form: Form, without: int | None = None) -> None:
         self.data, self.form = data, form
@@ -99,7 +103,74 @@ class Block:
 
     def distribution(self, pairs: Ints) -> tuple[Ints, Ints, Floats]:
         """The value of the block after each pair: starts [pairs + 1], values and chances."""
-        return self.landing(pairs, self.find(pairs)[1], self.lists)
+        depth, context = self.find(pairs)
+        if self.luck is None:
+            return self.landing(pairs, context, self.lists)
+        return self.landing(pairs, *self._unmet(pairs, depth, context, self.luck))
+
+    def drawn(self, rng: np.random.Generator) -> Block:
+        """The same block with chances drawn: of the coarsest contexts first, then below them.
+
+        theta_c ~ Dirichlet(E_c + kappa theta_parent), where the mean has pi_parent.
+        """
+        found = copy(self)
+        chance: Floats = np.zeros(len(self.lists.chance))
+        total = self.stack.n + self.kappa
+        for level in range(len(self.levels)):
+            begin, end = self.first[level], self.first[level + 1]
+            here = slice(self.lists.start[begin], self.lists.start[end])
+            part = Lists(
+                self.lists.start[begin : end + 1] - self.lists.start[begin],
+                self.lists.outcome[here],
+                self.lists.chance[here],
+            )
+            above = self.parent[begin:end] if level else np.full(end - begin, -1)
+            chance[here] = drawn_below(
+                part,
+                total[begin:end],
+                self.kappa[begin:end],
+                above,
+                self.lists,
+                self._replaced(chance),
+                self.data.many,
+                rng,
+            )
+        found.lists, found.luck = self._replaced(chance), rng
+        return found
+
+    def _replaced(self, chance: Floats) -> Lists:
+        return self.lists._replace(chance=chance)
+
+    def _unmet(
+        self, pairs: Ints, depth: Ints, context: Ints, rng: np.random.Generator
+    ) -> tuple[Ints, Lists]:
+        """Lists for pairs whose finer contexts were never met: as far from the coarser as usual."""
+        last = len(self.form.chain) - 1
+        few = np.flatnonzero((context >= 0) & (depth < last))
+        if not few.size:
+            return context, self.lists
+        finest = self.data.triples.context(self.form.chain[last], pairs[few])
+        many = int(finest.max()) + 1
+        key, of = np.unique(context[few] * many + finest, return_inverse=True)
+        missed = np.cumsum(1.0 / np.array(self.form.kappa)[::-1])[::-1]  # of each level and below
+        above, level = key // many, np.zeros(key.size, np.int64)
+        level[of.ravel()] = depth[few]
+        sizes = np.diff(self.lists.start)[above]
+        row = np.repeat(np.arange(key.size), sizes)
+        at = np.arange(row.size) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        at += self.lists.start[above][row]
+        weight = rng.standard_gamma(
+            np.maximum(self.lists.chance[at] / missed[level + 1][row], TINY)
+        )
+        total = np.bincount(row, weight, key.size)[row]
+        chance = np.where(total > 0, weight / np.maximum(total, TINY), self.lists.chance[at])
+        found = context.copy()
+        found[few] = len(self.lists.start) - 1 + of.ravel()
+        return found, Lists(
+            np.append(self.lists.start, self.lists.start[-1] + np.cumsum(sizes)),
+            np.append(self.lists.outcome, self.lists.outcome[at]),
+            np.append(self.lists.chance, chance),
+        )
 
     def landing(self, pairs: Ints, which: Ints, lists: Lists) -> tuple[Ints, Ints, Floats]:
         """Where the outcomes of a list lead each pair; -1: no list."""
@@ -116,6 +187,45 @@ def lent(above: Any, kappa: Any) -> Any:
     of 1/above and 1/kappa add up.
     """
     return kappa * above / (kappa + above)
+
+
+def drawn_below(
+    lists: Lists,
+    total: Floats,
+    kappa: Floats,
+    parent: Ints,
+    above: Lists,
+    drawn: Lists,
+    many: int,
+    rng: np.random.Generator,
+) -> Floats:
+    """Chances of lists drawn around those drawn one level up.
+
+    Args:
+        lists: their posterior means.
+        total: [lists] visits behind each, kappa included.
+        kappa: [lists] how many of these its parent lends.
+        parent: [lists] the list above it; -1: none.
+        above, drawn: the lists above, as they are on average and as they were drawn.
+        many: how many outcomes there are.
+        rng: the one source of randomness.
+    """
+    of = np.repeat(np.arange(len(total)), np.diff(lists.start))
+    alpha = lists.chance * total[of]
+    below = parent[of] >= 0
+    if below.any():
+        keys = np.repeat(np.arange(len(above.start) - 1), np.diff(above.start)) * many
+        keys += above.outcome
+        order = np.argsort(keys, kind="stable")
+        wanted = parent[of[below]] * many + lists.outcome[below]
+        place = np.minimum(np.searchsorted(keys[order], wanted), keys.size - 1)
+        there, at = keys[order][place] == wanted, order[place]
+        more = np.where(there, drawn.chance[at] - above.chance[at], 0.0) * kappa[of[below]]
+        lent_too = np.where(there, drawn.chance[at], 0.0) * kappa[of[below]]
+        alpha[below] = np.maximum(alpha[below] + more, lent_too)
+    weight = rng.standard_gamma(np.maximum(alpha, TINY))
+    sums = np.bincount(of, weight, len(total))[of]
+    return np.where(sums > 0, weight / np.maximum(sums, TINY), lists.chance)
 
 
 def counted(levels: list[Level], many: int, mass: Floats, n: Floats) -> Lists:

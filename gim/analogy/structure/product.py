@@ -6,6 +6,7 @@ What is said of a pair costs as much as it has successors.
 
 from __future__ import annotations
 
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,12 @@ class Product:
     def form(self) -> tuple[Form, ...]:
         """The structure, which may be fitted to other counts."""
         return tuple(block.form for block in self.blocks)
+
+    def drawn(self, rng: np.random.Generator) -> Product:
+        """The same structure with the chances of every context drawn."""
+        found = copy(self)
+        found.blocks = [block.drawn(rng) for block in self.blocks]
+        return found
 
     def _without(self, fold: int) -> Product:
         """The same structure, fitted without a fold."""

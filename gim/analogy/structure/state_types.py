@@ -10,13 +10,22 @@ one at a time, each begun by a state that the others explain badly, while held-o
 from __future__ import annotations
 
 import math
+from copy import copy
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from gim._compile.jit import hot, seldom
-from gim.analogy.structure.block import Block, Form, Lists, back_off, counted, lent
+from gim.analogy.structure.block import (
+    Block,
+    Form,
+    Lists,
+    back_off,
+    counted,
+    drawn_below,
+    lent,
+)
 from gim.analogy.structure.blocks import SEARCHED
 from gim.analogy.structure.em import Stack, chances, fit
 from gim.analogy.structure.explanations import Explained, Folds, Move, Weights
@@ -246,6 +255,24 @@ class Typed:
             gamma[states[z] == s] = self.mixture.gamma[z[states[z] == s]]
         gamma[gamma < UNLIKELY] = 0.0
         return gamma / gamma.sum(axis=1, keepdims=True)
+
+    def drawn(self, rng: np.random.Generator) -> Typed:
+        """The same with the type of each state drawn, and what actions do in each type."""
+        found, S, block = copy(self), self.triples.S, self.block
+        chances = np.cumsum(self.chances(np.arange(S) * self.triples.A), axis=1)
+        kind = (rng.random((S, 1)) > chances[:, :-1]).sum(axis=1)
+        found.prior = self.prior._replace(states=np.arange(S))
+        found.mixture = self.mixture._replace(gamma=np.eye(self.types)[kind])
+        anywhere = block.drawn(rng)
+        begin = block.first[1]
+        for k, lists in enumerate(self.lists):
+            at, n, chance = lists.start[begin], self.mixture.n[k], lists.chance.copy()
+            part = Lists(lists.start[begin:] - at, lists.outcome[at:], lists.chance[at:])
+            given = n + KAPPA, np.full(n.size, KAPPA), np.arange(n.size) + begin
+            around = block.lists, anywhere.lists, self.data.many
+            chance[at:] = drawn_below(part, *given, *around, rng)
+            found.lists = [*found.lists[:k], lists._replace(chance=chance), *found.lists[k + 1 :]]
+        return found
 
     def _lists(self, k: int) -> Lists:
         """Outcomes of a type, by action: below what the action does anywhere."""

@@ -1,47 +1,43 @@
 """Certificates: what a policy earns and loses, and how far a learned model is off, pair by pair.
 
-They rest on what an agent itself believes, its counts and its prior, and on the plan made on that.
-There are two kinds. A *credible* one draws models from the belief and plans each
-(`credible`): it holds if the world is as likely as any of these. A *guaranteed* one
-rests on inequalities (`guaranteed`): it asks for less and says less.
+They rest on a belief (`gim.Belief`): what was counted and inferred, and the plan made on that.
+There are two kinds. A *credible* one asks how far what is claimed differs between the worlds that
+the belief holds possible (`gim.belief.worlds`). A *guaranteed* one rests on counts, by inequalities
+alone (`guaranteed`): it asks for less and says less.
 
-A pair counts as inferred if it was met no more often than its prediction is worth. What is like no
-pair that could judge the predictions gets no bound: pairs of states, and of actions, in which
-hardly any pair was met, or in which predictions fail.
+A pair counts as inferred if it was met no more often than its prediction is worth.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim._base import html
 from gim._base.arguments import fraction
 from gim.analogy.witnesses import Witness, of_trail, played, refuted
-from gim.belief.certificate.credible import credible
-from gim.belief.certificate.facts import Bools, Facts, Floats, facts_of
-from gim.belief.certificate.guaranteed import guaranteed
+from gim.belief.aim import Aim
+from gim.belief.belief import LARGEST, Belief, Believes
+from gim.belief.certificate.credible import Bounds, Episodes, credible, of_pairs, possible
+from gim.belief.certificate.guaranteed import Facts, guaranteed
+from gim.belief.certificate.guaranteed import of_pairs as guaranteed_of_pairs
 from gim.belief.certificate.sentences import figure, sentences
-from gim.belief.grounds import LARGEST, Aim, Grounds
 from gim.belief.shares import SHARE
 from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.model.rewards import reward_range
 from gim.planning import plan
+from gim.planning.checks import checked_policy
 
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 Kind = Literal["credible", "guaranteed"]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
-
-
-@runtime_checkable
-class Certifiable(Protocol):
-    """What can be certified: a run, what `gim.learn` makes of a log, or `Grounds` themselves."""
-
-    def grounds(self) -> Grounds | None:
-        """What a certificate rests on; None if transitions were not counted."""
 
 
 class Coverage(NamedTuple):
@@ -73,24 +69,15 @@ class Certificate:
         inferred: [S, A] pairs met no more often than their prediction is worth.
         unmet: [S, A] those of them that were never met.
         unbounded: [S, A] inferred pairs for which no bound is given.
-        judged: pairs that could judge the predictions.
-        value: [H - 1, S, A] bounds on |(p - p~).V_{h+1}|; the span of V_{h+1} where there is none.
-        l1: [S, A] bounds on ||p - p~||_1; 2 where there is none.
         expected: what the plan expects to earn in an episode.
         lower: the least that it earns.
         upper: the most that any policy earns, and so this one.
         earns: bounds on what this one does; the first is `lower`.
         loss: the most that it loses of what the best policy earns.
         trivial: what the plan expects above the least possible return: it may always lose that.
-        blind: chance that an episode meets a pair never tried and like no other; a credible bound
-            on returns is given if it is at most 1 - share.
-        loss_as_tried: the most that it loses if pairs of which nothing is known pay as those that
-            were tried do, where `loss` is of no use; else NaN.
         assumed: what must be so for it to hold, besides that the world is an MDP.
-        why: why there is no bound on returns, "" if there is one: the policy meets pairs of which
-            nothing is known ("untried"), how large rewards may be was not told ("untold"), or a
-            witness contradicts ("refuted").
-            Then `earns` is all that is possible, as far as that is known, else infinite.
+        why: why there is no bound on returns, "" if there is one: how large rewards may be was not
+            told ("untold"), or a witness contradicts ("refuted"). Then `earns` is infinite.
         witnesses: what the policy earned where it was played.
         refuted: the bounds on what it earns that a witness contradicts, or None.
         within: the range of r(s,a) that bounds on returns rest on, if it was not told.
@@ -106,22 +93,33 @@ class Certificate:
     inferred: Bools
     unmet: Bools
     unbounded: Bools
-    judged: int
-    value: Floats
-    l1: Floats
+    on_pairs: Callable[[], tuple[Floats, Floats]] = field(repr=False, compare=False)
     expected: float
     lower: float
     upper: float
     earns: tuple[float, float]
     loss: float
     trivial: float
-    blind: float = 0.0
-    loss_as_tried: float = math.nan
     assumed: tuple[str, ...] = ()
     why: str = ""
     witnesses: tuple[Witness, ...] = ()
     refuted: tuple[float, float] | None = None
     within: tuple[float, float] | None = None
+
+    @cached_property
+    def _pairs(self) -> tuple[Floats, Floats]:
+        """Bounds on pairs, made when somebody asks: many models are drawn for them."""
+        return self.on_pairs()
+
+    @property
+    def value(self) -> Floats:
+        """[H - 1, S, A] bounds on |(p - p~).V_{h+1}|; the span of V_{h+1} where there is none."""
+        return self._pairs[0]
+
+    @property
+    def l1(self) -> Floats:
+        """[S, A] bounds on ||p - p~||_1; 2 where there is none."""
+        return self._pairs[1]
 
     @property
     def bounded(self) -> bool:
@@ -135,7 +133,7 @@ class Certificate:
         if not self.bounded or refuted(self.earns, told, room) is None:
             return replace(self, witnesses=told)
         nothing: dict[str, Any] = {"lower": -math.inf, "upper": math.inf, "loss": math.inf}
-        nothing |= {"earns": (-math.inf, math.inf), "loss_as_tried": math.nan}
+        nothing |= {"earns": (-math.inf, math.inf)}
         return replace(self, witnesses=told, refuted=self.earns, why="refuted", **nothing)
 
     @property
@@ -184,7 +182,7 @@ class Certificate:
 
 
 def certify(
-    run: Certifiable,
+    run: Believes,
     share: float = SHARE,
     kind: Kind = "credible",
     *,
@@ -195,7 +193,7 @@ def certify(
 
     Args:
         run: of any agent that counts transitions, such as `analogist`, `psrl` or `gim`; what
-            `gim.learn` gives; or any belief and its task (`gim.belief.grounds.Grounds`).
+            `gim.learn` gives; or any belief and its task (`gim.Belief`).
         share: the probability with which statements on returns hold.
         kind: "credible", from models drawn from the belief, or "guaranteed", from inequalities.
         of_pairs: the share of inferred pairs for which bounds on their errors hold; None: `share`.
@@ -216,34 +214,113 @@ def certify(
     of_pairs = share if of_pairs is None else fraction("of_pairs", of_pairs)
     if kind not in get_args(Kind):
         raise ValueError(f"kind = {kind!r}: give 'credible' or 'guaranteed'")
-    if not isinstance(run, Certifiable):
-        raise ValueError(f"a {type(run).__name__} has learned nothing: give a run, or a Learned")
-    grounds = run.grounds()
-    if grounds is None:
-        raise ValueError(f"{run} counts no transitions, so there is nothing to certify")
-    if not grounds.certifiable:
-        raise ValueError(
-            f"{run} cannot be certified: more than {LARGEST:,} successors are too many"
-        )
-    belief, task = grounds.belief, grounds.task
-    limits = reward_range(task, *grounds.reward_limits, belief.counts)
-    given = grounds.policy, grounds.start, grounds.aim
-    told = grounds.range_told
-    facts = facts_of(belief, task, limits, *given, begins=grounds.begins, told=told)
-    seed = [grounds.seed, int(belief.counts.n.sum())]  # leaves the run's alone
-    rng = np.random.default_rng(seed)
-    found = certified(facts, share, kind, rng, of_pairs)
-    found = replace(found, assumed=_assumed(grounds, found))
-    return found.meets(*_witnesses(grounds, facts, share, witness))
+    return certified(_belief_of(run), share, kind, of_pairs, witness)
 
 
-def certifiable(run: Certifiable) -> bool:
+def _belief_of(of: Believes) -> Belief:
+    """What is to be certified, or a ValueError."""
+    if not isinstance(of, Believes):
+        raise ValueError(f"a {type(of).__name__} has learned nothing: give a run, or a Learned")
+    belief = of.belief
+    if belief is None:
+        raise ValueError(f"{of} counts no transitions, so there is nothing to certify")
+    if not belief.certifiable:
+        raise ValueError(f"{of} cannot be certified: more than {LARGEST:,} successors are too many")
+    return belief
+
+
+def certifiable(of: Believes) -> bool:
     """Whether a run counts transitions, and not too many."""
-    given = run.grounds()
-    return given is not None and given.certifiable
+    belief = of.belief
+    return belief is not None and belief.certifiable
 
 
-def _assumed(given: Grounds, found: Certificate) -> tuple[str, ...]:
+def certified(
+    belief: Belief,
+    share: float = SHARE,
+    kind: Kind = "credible",
+    pairs_share: float | None = None,
+    witness: Any = None,
+) -> Certificate:
+    """The certificate of a belief; see `certify`."""
+    worlds, aim, told = belief.worlds, belief.worlds.aim, belief.range_told
+    pairs_share = share if pairs_share is None else pairs_share
+    model, whole = belief.mean, worlds.whole
+    bare = whole.model()
+    best = worlds.best(bare)
+    v = np.stack([best.v, best.v]) if best.v.ndim == 1 else best.v
+    policy = belief.policy
+    policy = worlds.policy if policy is None else checked_policy(model, policy, aim.horizon)
+    expected = worlds.worth(bare, policy, belief.beginnings.mean)
+    limits, V = belief.limits, np.vstack([v, np.zeros((1, v.shape[1]))])
+    playable = belief.task.available & ~belief.knowledge.terminal[:, None]
+    n = belief.knowledge.counts.n
+    inferred = playable & (n <= whole.weight - n)
+    F = np.ascontiguousarray(V[1:-1].T)
+    if kind == "credible":
+        found = credible(worlds, policy, episodes_of(belief, policy), limits, told, share)
+        unbounded = np.zeros(n.shape, bool)
+        bounds = partial(of_pairs, worlds, F, pairs_share)
+    else:
+        facts = _facts(belief, policy, limits)
+        found = guaranteed(facts, told, share)
+        unbounded = inferred & (n == 0)
+        bounds = partial(guaranteed_of_pairs, facts, bare.transitions, F, pairs_share)
+
+    def on_pairs() -> tuple[Floats, Floats]:
+        value, l1 = bounds()
+        span = np.ptp(V[1:-1], axis=1)[:, None, None]
+        value, l1 = value.reshape(-1, *n.shape), l1.reshape(n.shape)
+        value = np.where(unbounded, span, np.minimum(value, span)) * playable
+        return value, np.where(unbounded, 2.0, np.minimum(l1, 2.0)) * playable
+
+    least = possible(worlds, limits)[0]
+    said = Certificate(
+        kind=kind,
+        share=share,
+        of_pairs=pairs_share,
+        policy=policy,
+        aim=aim,
+        model=model,
+        V=V,
+        inferred=inferred,
+        unmet=inferred & (n == 0),
+        unbounded=unbounded,
+        on_pairs=on_pairs,
+        expected=expected,
+        lower=found.earns[0],
+        upper=found.best,
+        earns=found.earns,
+        loss=found.loss,
+        why=found.why,
+        within=found.within,
+        trivial=expected - least,
+        assumed=_assumed(belief, found),
+    )
+    return said.meets(*_witnesses(belief, policy, share, witness))
+
+
+def _facts(belief: Belief, policy: Any, limits: tuple[float, float]) -> Facts:
+    """What a guaranteed certificate is made from."""
+    known, (S, A) = belief.knowledge, belief.knowledge.counts.n.shape
+    chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
+    chances = np.ascontiguousarray(chances).reshape(-1, S, A)
+    parts = belief.task.available, known.terminal, limits, belief.worlds.aim, chances
+    return Facts(known.counts, known.rewards, belief.worlds.whole.met, *parts, belief.beginnings)
+
+
+def episodes_of(belief: Belief, policy: Any) -> Episodes:
+    """What episodes returned: those of a run, or as the model has it of the policy."""
+    done, aim = belief.done, belief.worlds.aim
+    if done is not None and done.returns.size and aim.discount == 1.0:
+        R = np.asarray(done.returns, np.float64)
+        return Episodes(R.size, float(R.std()), float(np.ptp(R)))
+    number = float(belief.knowledge.counts.n.sum()) / aim.steps
+    sd = belief.worlds.scatter(policy)
+    return Episodes(number, sd, 2.0 * sd)
+
+
+def _assumed(given: Belief, found: Bounds) -> tuple[str, ...]:
     """What a certificate takes for granted, as ends of a sentence."""
     if found.within is None:
         return given.assumed
@@ -251,52 +328,15 @@ def _assumed(given: Grounds, found: Certificate) -> tuple[str, ...]:
     return (*given.assumed, f"no pair pays less than {figure(low)} or more than {figure(high)}")
 
 
-def _witnesses(given: Grounds, facts: Facts, share: float, more: Any) -> tuple[Witness, ...]:
+def _witnesses(given: Belief, policy: Any, share: float, more: Any) -> tuple[Witness, ...]:
     """All who know what the policy earned; returns are never discounted."""
-    told = list(given.witnesses)
-    aim, done = facts.aim, given.done
+    told, aim, done = list(given.witnesses), given.worlds.aim, given.done
     if done is not None and aim.discount == 1.0 and aim.horizon == done.pairs.shape[1]:
-        low, high = facts.frame.reward_range
-        ends = -float(aim.most(-low)[0]), float(aim.most(high)[0])
-        A = facts.playable.shape[1]
-        own = of_trail(np.asarray(facts.policy), done.pairs, done.returns, ends, A, share)
+        ends = possible(given.worlds, given.limits)
+        A = given.task.A
+        own = of_trail(np.asarray(policy), done.pairs, done.returns, ends, A, share)
         told += [] if own is None else [own]
     return (*told, *(() if more is None else (played(more, share),)))
-
-
-def certified(
-    facts: Facts, share: float, kind: Kind, rng: np.random.Generator, of_pairs: float | None = None
-) -> Certificate:
-    """The same of what `facts_of` makes of a belief."""
-    of_pairs = share if of_pairs is None else of_pairs
-    found = (credible if kind == "credible" else guaranteed)(facts, share, of_pairs, rng)
-    unbounded = facts.inferred & found.silent
-    span = np.ptp(facts.V[1:-1], axis=1)[:, None, None]
-    return Certificate(
-        kind=kind,
-        share=share,
-        of_pairs=of_pairs,
-        policy=facts.policy,
-        aim=facts.aim,
-        model=facts.model,
-        V=facts.V,
-        inferred=facts.inferred,
-        unmet=facts.inferred & (facts.belief.counts.n == 0),
-        unbounded=unbounded,
-        judged=facts.judges.pairs.size,
-        value=np.where(unbounded, span, np.minimum(found.value, span)) * facts.playable,
-        l1=np.where(unbounded, 2.0, np.minimum(found.l1, 2.0)) * facts.playable,
-        expected=facts.expected,
-        lower=found.earns[0],
-        upper=found.best,
-        earns=found.earns,
-        loss=found.loss,
-        blind=found.blind,
-        loss_as_tried=found.loss_as_tried,
-        why=found.why,
-        within=found.within,
-        trivial=facts.trivial,
-    )
 
 
 def _mean(found: Any) -> float:

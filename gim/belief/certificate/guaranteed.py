@@ -22,59 +22,60 @@ with the variance that was seen; they are taken to be certain if
 SURE visits to pairs met before paid what the first had. Where episodes begin is enclosed as well if
 it was only seen (`begun`).
 
-**Pairs.** The bounds on inferred pairs are for a share of them. A judge (`judges`) has an error x
-that can be seen, up to the noise of counting, which makes it larger on the whole. If an inferred
-pair is no worse predicted than the judges with about as much evidence, its error is at most the
-ceil((K + 1) share)-th in rising order of theirs with that share, whatever the distribution. The K
-that were met most often are asked. Where it is less, the bound is
-
-    2/3 sqrt(tau2 / (1 - share)),     tau2 the mean of x^2 less the noise, two standard errors up,
-
-by the inequality of Vysochanskij and Petunin (1980) for errors with one mode, which is Markov's
-times 2/3. Pairs are alike in their errors as they are, or in units of how far single outcomes are
-predicted to spread (where all moves end at an edge no prediction can be far off): the bound is the
-larger of both. For the L1 distance the unit is the chance 1 - max q that the likeliest outcome does
-not come: where outcomes are certain, a prediction is off by all that it leaves open. Where rules
-predict, what no judge shows is added: the luck that all visits of an action had together
-(`left_open`), as far as the same inequality lets it go. The model differs from the prediction by
-what is known exactly, and is added.
+**Pairs.** ||p - p~||_1 is at most the second term and what the model p~ differs from the counts by;
+a pair never met has no bound.
 """
 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.analogy.base import Frame
 from gim.analogy.unseen import Beginnings
-from gim.analogy.worth import strata_of
-from gim.belief.certificate.dynamics import kinds, predictions
-from gim.belief.certificate.facts import Bools, Bounds, Facts, Floats
-from gim.belief.certificate.shared import left_open
+from gim.belief.aim import Aim
+from gim.belief.certificate.credible import UNTOLD, Bounds
 from gim.model.counts import Counts
+from gim.model.rewards import KnownRewards
+
+Floats = NDArray[np.float64]
+Bools = NDArray[np.bool_]
 
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
-ASKED = 100  # judges of a stratum that are asked for a quantile, those met most often
-MARGIN = 2.0  # standard errors added to the mean squared error
 STARTS = 0.1  # of the probability of an error that goes to where episodes begin, if that was seen
 SURE = 100  # visits of pairs met before that all paid as the first: then rewards are certain
-UNTOLD = "untold"  # how large rewards may be was not told
 
 
-def guaranteed(facts: Facts, share: float, of_pairs: float, rng: np.random.Generator) -> Bounds:
-    """Bounds that hold with probability `share`, and for the share `of_pairs` of the pairs."""
-    silent = np.ones(facts.playable.shape, bool)
-    if facts.judges.pairs.size:
-        silent = kinds(facts.judges, rng).silent
-    value, l1, silent = pair_bounds(facts, silent, of_pairs)
-    if not facts.told:
-        return Bounds(value, l1, silent, (-math.inf, math.inf), math.inf, math.inf, why=UNTOLD)
-    part = STARTS if facts.beginnings.seen.size else 0.0
+class Facts(NamedTuple):
+    """All that the bounds are made from."""
+
+    counts: Counts
+    rewards: KnownRewards
+    N: sparse.csr_array  # [S*A, S] visits
+    available: Bools  # [S, A]
+    terminal: Bools  # [S] states seen to end an episode
+    reward_range: tuple[float, float]
+    aim: Aim
+    chances: Floats  # [H, S, A] with which the policy plays, or [1, S, A]: always
+    begins: Beginnings
+
+    @property
+    def playable(self) -> Bools:
+        """[S, A] available pairs of states that do not end an episode."""
+        return np.asarray(self.available & ~self.terminal[:, None])
+
+
+def guaranteed(facts: Facts, told: bool, share: float) -> Bounds:
+    """Bounds that hold with probability `share`."""
+    if not told:
+        return Bounds((-math.inf, math.inf), math.inf, math.inf, UNTOLD)
+    part = STARTS if facts.begins.seen.size else 0.0
     least, most = enclosed(facts, 1.0 - (1.0 - share) * (1.0 - part))
-    low, high = begun(facts.beginnings, least[0], most[0], (1.0 - share) * part)
-    return Bounds(value, l1, silent, (low, high), high, high - low)
+    low, high = begun(facts.begins, least[0], most[0], (1.0 - share) * part)
+    return Bounds((low, high), high, high - low)
 
 
 def begun(begins: Beginnings, least: Floats, most: Floats, delta: float) -> tuple[float, float]:
@@ -108,27 +109,27 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
     [H + 1, S] each; all of it holds at once with probability `share`. Where nobody has listed all
     states there is one more, from which on anything may come.
     """
-    counts, N, frame, chances = facts.belief.counts, facts.judges.all, facts.frame, facts.chances
+    counts, N, chances = facts.counts, facts.N, facts.chances
     (S, A), H, last = facts.playable.shape, facts.aim.steps, len(chances) - 1
     discount, functions = facts.aim.discount, facts.aim.horizon or 1  # V* is one for all steps
     n = counts.n.astype(np.float64)
     visits = np.maximum(n, 1.0)
     L = np.log(12.0 * S * A * functions * visits * (visits + 1.0) / (1.0 - share))
-    low, high = rewards_within(counts, frame, L)
-    known = facts.belief.rewards
+    low, high = rewards_within(facts, L)
+    known = facts.rewards
     if known.given and not known.by_next.size:
         low = high = np.where(facts.playable, known.r, 0.0)
-    more = 0 if facts.beginnings.listed else 1
+    more = 0 if facts.begins.listed else 1
     e = np.minimum(np.sqrt(2.0 * ((S + more) * math.log(2.0) + L) / visits), 2.0)
     p_hat = sparse.diags_array(1.0 / visits.ravel()) @ N
     p_hat = sparse.csr_array((p_hat.data, p_hat.indices, p_hat.indptr), shape=(S * A, S + more))
-    ceiling, floor = facts.aim.most(frame.reward_range[1]), -facts.aim.most(-frame.reward_range[0])
+    ceiling, floor = facts.aim.most(facts.reward_range[1]), -facts.aim.most(-facts.reward_range[0])
     never_left = ~counts.n.any(axis=1)  # may turn out to be an end, worth 0
     least, most = np.zeros((H + 1, S + more)), np.zeros((H + 1, S + more))
     some = slice(0, S)
     if facts.aim.horizon is None:  # what follows the last step lies between the extremes
         least[H], most[H] = floor[-1], ceiling[-1]
-        least[H, some][frame.terminal] = most[H, some][frame.terminal] = 0.0
+        least[H, some][facts.terminal] = most[H, some][facts.terminal] = 0.0
     for h in range(H - 1, -1, -1):
         u, w = most[h + 1], least[h + 1]
         mean_u, mean_w, gap = (np.asarray(p_hat @ f).reshape(S, A) for f in (u, w, (u - w) ** 2))
@@ -139,30 +140,31 @@ def enclosed(facts: Facts, share: float) -> tuple[Floats, Floats]:
         down = np.maximum(mean_w - b - e * (u - w).max() / 2.0, mean_w - e * np.ptp(w) / 2.0)
         up = np.where(n > 0, up, u.max())
         down = np.where(n > 0, np.maximum(down, w.min()), w.min())
-        best = np.where(frame.available, high + discount * up, -np.inf).max(axis=1)
+        best = np.where(facts.available, high + discount * up, -np.inf).max(axis=1)
         least[h], most[h] = floor[h], ceiling[h]
         most[h, some] = np.minimum(best, ceiling[h])
         earned = (chances[min(h, last)] * (low + discount * down)).sum(axis=1)
         least[h, some] = np.maximum(earned, floor[h])
         least[h, some][never_left] = np.minimum(least[h, some][never_left], 0.0)
         most[h, some][never_left] = np.maximum(most[h, some][never_left], 0.0)
-        least[h, some][frame.terminal] = most[h, some][frame.terminal] = 0.0
+        least[h, some][facts.terminal] = most[h, some][facts.terminal] = 0.0
     return least, most
 
 
-def rewards_within(counts: Counts, frame: Frame, L: Floats) -> tuple[Floats, Floats]:
+def rewards_within(facts: Facts, L: Floats) -> tuple[Floats, Floats]:
     """Bounds on r(s,a) that hold everywhere, [S, A] each; all that is possible where unseen.
 
     Rewards are taken to be certain if no pair has ever paid two different ones, though SURE times
     one could have. How widely single ones spread is not known: as far as r(s,a) does, or as
     payments of 0 or w would.
     """
+    counts = facts.counts
     n = np.maximum(counts.n, 1).astype(np.float64)
     r = counts.R / n
     spread = np.maximum(counts.R2 / n - r**2, 0.0)
     spread[spread <= ROUNDING * float(np.abs(r).max()) ** 2] = 0.0
     pooled = (n * spread)[counts.n >= 2].sum() / max(n[counts.n >= 2].sum(), 1.0)
-    least, largest = frame.reward_range
+    least, largest = facts.reward_range
     off = np.sqrt(2 * L * (n * spread + pooled) / (n + 1) / n)
     size = np.maximum(np.abs(counts.R), np.sqrt(counts.R2))
     paid = counts.R2 / np.where(size > 0, size, 1.0)  # w, if it is 0 or w
@@ -171,88 +173,16 @@ def rewards_within(counts: Counts, frame: Frame, L: Floats) -> tuple[Floats, Flo
     unseen = counts.n == 0
     low = np.where(unseen, least, np.maximum(r - off, least))
     high = np.where(unseen, largest, np.minimum(r + off, largest))
-    playable = frame.available & ~frame.terminal[:, None]
-    return np.where(playable, low, 0.0), np.where(playable, high, 0.0)
+    return np.where(facts.playable, low, 0.0), np.where(facts.playable, high, 0.0)
 
 
-def pair_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Floats, Bools]:
-    """Bounds on |(p - p~).V_{h+1}|, [H - 1, S, A], and on ||p - p~||_1; who has no judge, [S, A].
-
-    By the judges, but for `silent` pairs [S, A], or by a pair's own counts where that is less.
-    """
-    counts, F, model = facts.belief.counts, facts.F, facts.model.rows()
-    S, A = facts.playable.shape
-    n = np.maximum(counts.n.ravel(), 1.0)
-    p_hat = sparse.diags_array(1.0 / n) @ facts.judges.all
+def of_pairs(
+    facts: Facts, model: sparse.csr_array, F: Floats, share: float
+) -> tuple[Floats, Floats]:
+    """Bounds on |(p - p~).f| for functions F [S, M], [M, S*A], and on ||p - p~||_1, [S*A]."""
+    S, n = len(facts.available), np.maximum(facts.counts.n.ravel(), 1.0)
+    p_hat = sparse.diags_array(1.0 / n) @ facts.N
     l1 = np.sqrt(2.0 * (S * math.log(2.0) + np.log(n * (n + 1.0) / (1.0 - share))) / n)
-    l1 = np.where(counts.n.ravel() > 0, np.minimum(l1, 2.0), 2.0)
+    l1 = np.where(facts.counts.n.ravel() > 0, np.minimum(l1, 2.0), 2.0)
     value = l1[:, None] * np.ptp(F, axis=0) / 2.0 + np.abs((p_hat - model) @ F)
-    l1 += _norm(p_hat - model)
-    judged, judged_l1 = judged_bounds(facts, silent, share)
-    if facts.judges.pairs.size:
-        away = predictions(facts.belief.prior, facts.judges) - model
-        judged, judged_l1 = judged + np.abs(away @ F), judged_l1 + _norm(away)
-    value, l1 = np.minimum(value, judged), np.minimum(l1, judged_l1)
-    return value.T.reshape(-1, S, A), l1.reshape(S, A), np.isinf(judged_l1).reshape(S, A)
-
-
-def judged_bounds(facts: Facts, silent: Bools, share: float) -> tuple[Floats, Floats]:
-    """Bounds on |(p - q).V_{h+1}|, [S*A, H - 1], and on ||p - q||_1, [S*A], by the judges.
-
-    They are infinite for `silent` pairs, and for those that are like too few to tell.
-    """
-    judges, F = facts.judges, facts.F
-    l1 = np.full(facts.playable.size, np.inf)
-    value = np.tile(l1[:, None], F.shape[1])
-    if not judges.pairs.size:
-        return value, l1
-    e = judges.evidence.ravel()
-    of_all, of_judges, strata = strata_of(e, e[judges.pairs])
-    x, _, noise = judges.off(F)
-    rows = predictions(facts.belief.prior, judges)
-    wide = np.maximum(rows @ F**2 - np.asarray(rows @ F) ** 2, 0.0)
-    p_hat = sparse.diags_array(1.0 / judges.n) @ judges.N
-    distance = _norm(p_hat - judges.held)
-    left = np.maximum(1.0 - rows.max(axis=1).toarray().ravel(), ROUNDING)
-    told = ~silent.ravel()
-    for k in range(strata):
-        here = np.flatnonzero(of_judges == k)
-        asked = here[np.argsort(-judges.n[here], kind="stable")][:ASKED]
-        place = math.ceil((asked.size + 1) * share - ROUNDING) - 1
-        if place >= asked.size:
-            continue
-        mine = told & (of_all == k)
-        value[mine], l1[mine] = 0.0, 0.0
-        for unit in (np.ones_like(left), left):
-            quantile = np.sort((distance / unit[judges.pairs])[asked])[place]
-            l1[mine] = np.maximum(l1[mine], unit[mine] * quantile)
-        usual = wide[judges.pairs[here]].mean(axis=0)
-        for unit in (np.ones_like(wide), np.where(usual > 0.0, np.sqrt(wide + usual), 1.0)):
-            by = unit[judges.pairs]
-            quantile = np.sort(np.abs(x / by)[asked], axis=0)[place]
-            mode = one_mode((x / by)[here], (noise / by**2)[here], judges.n[here], share)
-            value[mine] = np.maximum(value[mine], unit[mine] * np.minimum(quantile, mode))
-    if facts.ruled:
-        value += deviations(share) * left_open(judges, wide)
-    return value, l1
-
-
-def _norm(rows: sparse.csr_array) -> Floats:
-    return np.asarray(abs(rows).sum(axis=1)).ravel()
-
-
-def one_mode(x: Floats, noise: Floats, n: Floats, share: float) -> Floats:
-    """The bound [M] of Vysochanskij and Petunin on errors whose noisy values are x [K, M]."""
-    weight = (n / (n + 4.0))[:, None]
-    weight = weight / weight.sum()
-    squares = x**2 - noise / n[:, None]
-    middle = (weight * squares).sum(axis=0)
-    error = np.sqrt((weight**2 * (squares - middle) ** 2).sum(axis=0))
-    tau = np.sqrt(np.maximum(middle, 0.0) + MARGIN * error)
-    return np.asarray(deviations(share) * tau)
-
-
-def deviations(share: float) -> float:
-    """Roots of the mean square within which that share lies, if there is one mode."""
-    alpha = 1.0 - share
-    return 2.0 / 3.0 / math.sqrt(alpha) if alpha <= 1 / 6 else 2.0 / math.sqrt(1.0 + 3.0 * alpha)
+    return value.T, l1 + np.asarray(abs(p_hat - model).sum(axis=1)).ravel()

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from gim.belief.certificate.certificate import Certificate
 
 MUCH = 0.1  # a larger share asks for more episodes
+UNKNOWN = "how far that is from the best is not known yet: more episodes would tell"
 NOTHING = 1e-4  # a loss of no larger a share of what is expected is next to nothing
 
 
@@ -30,33 +31,21 @@ def of_returns(it: Certificate) -> str:
             f"{it.kind}: no bound, since it would rest on how large rewards may be, which nobody "
             f"told (reward_range=); {expects}"
         )
-    if it.why:
-        return (
-            f"{it.kind}: no bound yet, {percent(it.blind)} of the episodes meet pairs that "
-            "were never tried and are like no other (`.unbounded`), which more episodes would try; "
-            f"{expects}"
-        )
     how = "with probability" if it.kind == "credible" else "with a probability of at least"
     low, high = (figure(x) for x in it.earns)
     earns = (
         f"{it.kind}: {how} {percent(it.share)} the policy earns between {low} and {high} an episode"
     )
-    usual = ""
-    if it.loss_as_tried < min(it.trivial, it.loss):
-        part = part_of_the_best(it, it.loss_as_tried)
-        usual = (
-            f"; if pairs that are like no other pay as those that were tried do, it loses {part}"
-        )
     if not it.useless:
         loss = part_of_the_best(it, it.loss)
         more = ", which more episodes would narrow" if it.loss > MUCH * abs(it.expected) else ""
-        return f"{earns} and loses {loss}{more}; it expects {figure(it.expected)}{usual}"
+        return f"{earns} and loses {loss}{more}; it expects {figure(it.expected)}"
     if it.kind == "guaranteed":
         return (
             f"{it.kind}: no useful bound, more episodes are needed "
             f"(kind='credible' gets by with fewer); {expects}"
         )
-    return f"{earns}; {unknown_loss(it)}{usual}"
+    return f"{earns}; {UNKNOWN}"
 
 
 def contradiction(it: Certificate) -> str:
@@ -68,17 +57,6 @@ def contradiction(it: Certificate) -> str:
     return (
         f"{it.kind}: contradicted, and so no bound: what was learned says that the policy earns "
         f"between {low} and {high} an episode, but {who.what} say between {least} and {most}"
-    )
-
-
-def unknown_loss(it: Certificate) -> str:
-    """Why nothing is said of the loss, and what would help."""
-    untried = int((it.unmet & it.unbounded).sum())
-    if not untried:
-        return "how far that is from the best is not known yet: more episodes would tell"
-    return (
-        f"how far that is from the best is not known: {pairs(untried, 'was', 'were')} never tried, "
-        "like no other, and may pay anything (more episodes, or known rewards, would tell)"
     )
 
 
@@ -96,20 +74,15 @@ def of_pairs(it: Certificate) -> str:
     inferred, unmet, silent = (int(mask.sum()) for mask in masks)
     if not inferred:
         return "every pair has enough visits of its own; nothing is inferred"
-    if not it.judged:
-        return (
-            f"nothing is inferred that could be checked yet, and {pairs(unmet, 'was', 'were')} "
-            "never met: more episodes would tell"
-        )
     met = f"{unmet:,} of them never met"
     if unmet in (0, inferred):
         met = "met already" if not unmet else "never met"
     text = f"{pairs(inferred, 'is', 'are')} inferred, {met}"
     if silent == inferred:
-        return f"{text}; none has a bound on its error: too few like it were tried"
+        return f"{text}; none has a bound on its error: none was ever met"
     text = f"{text}; bounds on errors have a nominal coverage of {percent(it.of_pairs)}"
     if silent:
-        text = f"{text}, but {silent:,} of {inferred:,} have none until more like them are tried"
+        text = f"{text}, but the {silent:,} never met have none"
     return text
 
 

@@ -36,7 +36,7 @@ from numpy.typing import NDArray
 from gim._base.params import Within
 from gim._compile.jit import hot
 from gim._compile.memory import LARGE, VISITS, Limit, Limits
-from gim.belief.belief import Belief
+from gim.belief.knowledge import Knowledge
 from gim.mdp.sampling import pick
 from gim.model.counts import DENSE_LIMIT, END, STATE, Counts, Known, dense
 from gim.paper.walks.base import NOTHING, PLAN, Choices, Exploration, new_choices
@@ -110,7 +110,7 @@ class Active(Exploration):
         choices = new_choices(known.available, beta, rng)
         return Walk(choices, one, np.zeros((S, A)), one.copy(), np.zeros((S, A), np.int64))
 
-    def plan(self, walk: Walk, belief: Belief, known: Known) -> bool:
+    def plan(self, walk: Walk, belief: Knowledge, known: Known) -> bool:
         """Weigh every pair and find the way; False if no unknown pair can be reached."""
         counts, prior, seen = belief.counts, belief.prior, belief.evidence()
         S, A = counts.n.shape

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from gim._base.registry import Registered, Registry
 from gim._compile.jit import hot
 from gim._compile.memory import SAME, Limits
-from gim.belief.belief import Belief
+from gim.belief.knowledge import Knowledge
 from gim.mdp.sampling import listed, pick
 from gim.model.counts import Counts, Known
 
@@ -61,7 +61,7 @@ class Exploration(Registered, registry=explorations):
         """
         raise TypeError(f"{type(self).__name__} must define start(counts, known, beta, rng)")
 
-    def plan(self, walk: Any, belief: Belief, known: Known) -> bool:
+    def plan(self, walk: Any, belief: Knowledge, known: Known) -> bool:
         """Plan the way to what is not known; False: nothing unknown can be reached.
 
         `belief` is what the agent has seen and infers; what it infers is up to date where the walk

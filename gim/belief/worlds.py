@@ -1,0 +1,280 @@
+"""The worlds that a belief holds possible, and how far a number differs between them.
+
+What is asked of a world, such as what a policy earns there, is asked of the mean of the belief, and
+of others that it might have been. The squares of four differences add up:
+
+- *rules*: worlds drawn from the posterior, one draw for each rule and for the coefficients of what
+  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way;
+- *rewards*: the two beliefs of what triples pay, half of their difference;
+- *halves*: what each half of the data would have said, with everything inferred anew: which
+  candidate, which contexts, which rewards. Four halves of two divisions. A half differs from the
+  whole as the whole does from the truth, to first order, so that nothing is scaled;
+- *never met*: what none of the episodes has shown, which the next one shows with a chance of
+  1 / (episodes + 1) (Laplace's rule of succession), as much as returns differ.
+
+Besides, rewards at either end of their range, and next states of any kind, count as if each pair
+had met them a little (`gim.analogy.unseen`): few visits cannot exclude them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from gim.analogy.base import Frame, Inference, Posterior
+from gim.analogy.prior import no_prior
+from gim.analogy.unseen import Beginnings, new_states, weight
+from gim.belief.aim import Aim
+from gim.belief.estimate import Estimate
+from gim.belief.knowledge import Knowledge
+from gim.model.deploy import RULE
+from gim.model.halves import halved
+from gim.planning import Plan, backward_induction, evaluate, plan
+from gim.planning.planners import Model
+
+Floats = NDArray[np.float64]
+DRAWS = 24
+DIVISIONS = 2  # into halves
+
+Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
+
+
+class Spread(NamedTuple):
+    """What is asked, and how far it may be off: standard deviations by cause, [k] each."""
+
+    mean: Floats
+    rules: Floats
+    rewards: Floats
+    halves: Floats
+
+    def total(self, *more: Any) -> Floats:
+        """The standard deviation of all causes, and of more."""
+        squares = np.zeros(len(self.mean))
+        for each in (*self[1:], *more):
+            squares += np.square(each)
+        return np.asarray(np.sqrt(squares))
+
+
+class Worlds:
+    """What a belief holds possible.
+
+    Args:
+        belief: what was counted, and what is known beforehand.
+        infer: what predicts pairs from others; None: nothing.
+        frame: what is certain besides.
+        aim: horizon and discount of what is asked.
+        begins: where episodes begin.
+        seed: of all that is drawn.
+    """
+
+    def __init__(
+        self,
+        belief: Knowledge,
+        infer: Inference | None,
+        frame: Frame,
+        aim: Aim,
+        begins: Beginnings,
+        seed: Any,
+    ) -> None:
+        self.belief, self.infer, self.frame, self.aim = belief, infer, frame, aim
+        self.begins, self.seed = begins, seed
+        self.whole = self._estimate(belief, 0)
+
+    def _rng(self, what: int) -> np.random.Generator:
+        return np.random.default_rng([*np.atleast_1d(self.seed), what])
+
+    def _estimate(self, belief: Knowledge, number: int) -> Estimate:
+        """What these counts say, with all that is inferred from them."""
+        if self.infer is None:
+            said = Posterior(belief.prior)
+        else:
+            try:
+                said = self.infer.posterior(belief.counts, self.frame, self._rng(number))
+            except (np.linalg.LinAlgError, ArithmeticError):
+                said = Posterior(no_prior(*belief.counts.n.shape))
+        playable = self.frame.available & ~belief.terminal[:, None]
+        prior = said.prior
+        if prior.n0.size:
+            r_n0 = np.where(prior.n0 > 0, 1.0, 0.0) if belief.rewards.given else prior.r_n0
+            prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
+        said = said._replace(prior=prior)
+        return Estimate(belief, said, self.frame.available, self.aim.steps)
+
+    @cached_property
+    def halves(self) -> list[tuple[Model, Floats]]:
+        """What each half of the data says, and where episodes begin in it."""
+        found, whole = [], self.whole
+        for division in range(DIVISIONS):
+            rng = self._rng(100 + division)
+            counts = halved(self.belief.counts, rng)
+            seen = self.begins.seen
+            part = rng.binomial(seen.astype(np.int64), 0.5) if seen.size else seen
+            for k, own in enumerate(counts):
+                half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
+                begun = part if k == 0 else seen - part
+                known = begun.any()
+                start = begun / max(begun.sum(), 1) if known else self.begins.mean
+                found.append((_instead(half, whole), start))
+        return found
+
+    @cached_property
+    def drawn(self) -> list[tuple[Floats, Floats]]:
+        """Chances and rewards on the pattern of the whole, drawn."""
+        rng, whole = self._rng(200), self.whole
+        r = whole.drawn_rewards(DRAWS, rng)
+        return [(whole.rows(whole.drawn_rules(rng)), each) for each in r]
+
+    def spread(self, ask: Asked) -> Spread:
+        """How far what is asked differs between the worlds."""
+        whole, start = self.whole, self.begins.mean
+        mean = ask(whole.model(), start)
+        begins = self.begins.drawn(DRAWS, self._rng(300))
+        drawn = np.array(
+            [
+                ask(whole.model(p, r), begins[min(k, len(begins) - 1)])
+                for k, (p, r) in enumerate(self.drawn)
+            ]
+        )
+        by = [ask(whole.model(r=r), start) for r in whole.beliefs]
+        halves = np.array([ask(model, at) for model, at in self.halves])
+        return Spread(
+            mean,
+            drawn.std(axis=0, ddof=1),
+            np.abs(by[1] - by[0]) / 2.0,
+            np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
+        )
+
+    def drawn_rows(self, number: int) -> sparse.csr_array:
+        """Transitions [S*A, S] drawn whole: rules, and what pairs differ from them by."""
+        return self.whole.drawn_pairs(self._rng(1000 + number))[0]
+
+    # -- what is asked
+
+    def worth(self, model: Model, policy: Any, start: Floats) -> float:
+        """What a policy earns in a world."""
+        discount = None if self.aim.discount == 1.0 else self.aim.discount
+        v = evaluate(model, policy, self.aim.horizon, discount)
+        return float(start @ (v if v.ndim == 1 else v[0]))
+
+    def best(self, model: Model) -> Plan:
+        """The best plan of a world."""
+        if self.aim.horizon is None:
+            return plan(model, self.aim.discount)
+        return backward_induction(model, discount=self.aim.discount)
+
+    def optimum(self, model: Model, start: Floats) -> float:
+        """What the best policy earns in a world."""
+        v = self.best(model).v
+        return float(start @ (v if v.ndim == 1 else v[0]))
+
+    @cached_property
+    def policy(self) -> NDArray[np.int64]:
+        """The policy to deploy: the best by the lesser of two rewards, rules doubted.
+
+        Every value is less by a part of what the rule behind it may be wrong by: else a plan seeks
+        out where rules that were seen a few times are wrong to its advantage.
+        """
+        whole = self.whole
+        model = whole.model(r=whole.less)
+        found = self.best(model)
+        if not whole.doubt.any():
+            return np.asarray(found.policy)
+        rows, pays = model.transitions, np.where(model.available, model.rewards, -np.inf)
+
+        def less(v: Floats) -> Floats:
+            mean = rows @ v
+            variance = np.maximum(rows @ (v * v) - mean * mean, 0.0)
+            return np.asarray(RULE * whole.doubt * np.sqrt(variance).reshape(pays.shape))
+
+        if self.aim.horizon is None:
+            rewards = model.rewards - less(np.asarray(found.v))
+            return np.asarray(self.best(Model(rows, rewards, model.available, 1)).policy)
+        policy, v = np.empty((self.aim.horizon, len(pays)), np.int64), np.zeros(len(pays))
+        for h in reversed(range(self.aim.horizon)):
+            q = pays + self.aim.discount * (rows @ v).reshape(pays.shape) - less(v)
+            policy[h] = q.argmax(axis=1)
+            v = q.max(axis=1)
+        return policy
+
+    def scatter(self, policy: Any) -> float:
+        """The standard deviation of what an episode of the policy returns, in the mean world."""
+        model, aim = self.whole.model(), self.aim
+        (S, A), start = model.rewards.shape, self.begins.mean
+        array = np.asarray(policy)
+        chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
+        v, square = np.zeros(S), np.zeros(S)
+        for h in reversed(range(aim.steps)):
+            now = chances if chances.ndim == 2 else chances[h]
+            r, later = model.rewards, aim.discount * (model.transitions @ v).reshape(S, A)
+            both = aim.discount**2 * (model.transitions @ square).reshape(S, A)
+            square = (now * (r**2 + 2.0 * r * later + both)).sum(axis=1)
+            v = (now * (r + later)).sum(axis=1)
+        return float(np.sqrt(max(start @ square - (start @ v) ** 2, 0.0)))
+
+    # -- what few visits cannot exclude
+
+    def unseen(self, policy: Any, rewards: tuple[float, float]) -> tuple[float, float]:
+        """By how much what a policy earns is off on the average, and how far it may be.
+
+        Args:
+            policy: in any form that an MDP takes.
+            rewards: the least and the most that a step may pay.
+        """
+        whole, (low, high), model = self.whole, rewards, self.whole.model()
+        often, values = self._along(model, policy)
+        w = weight(whole.met)
+        n = whole.pattern.sums(whole.N) + whole.worth
+        r = model.rewards.ravel()
+        given = self.belief.rewards.given
+        down, up = (r - low) * (not given), (high - r) * (not given)
+        total = n + 2.0 * w
+        shift = w * (up - down) / total
+        of_reward = w * (down**2 + up**2) / total / (total + 1.0)
+        span = float(values.max() - values.min())
+        of_next = w / (n + w) * (span / 2.0) ** 2 / (n + w + 1.0)
+        goes_on = np.repeat(~self.belief.terminal, whole.A)
+        off = float(often @ (shift * goes_on))
+        wide = float(often @ (np.sqrt(of_reward + of_next) * goes_on))
+        lost = self._nowhere() * max(self.aim.most(high)[0] + self.aim.most(-low)[0], 0.0)
+        return off, float(np.hypot(wide, lost / 2.0))
+
+    def _nowhere(self) -> float:
+        """The chance that an episode begins in, or comes to, a state that nobody has listed."""
+        if self.begins.listed:
+            return 0.0
+        begins = max(1.0 - float(self.begins.mean.sum()), 0.0)
+        away = float(new_states(self.whole.met, 64, self._rng(400)).mean())
+        stays = self.aim.discount * (1.0 - away)
+        steps = self.aim.steps
+        met = away * sum(stays**h * (1.0 - h / steps) for h in range(min(steps, 10_000)))
+        return min(begins + met, 1.0)
+
+    def _along(self, model: Model, policy: Any) -> tuple[Floats, Floats]:
+        """How often an episode of the policy plays each pair [S*A], discounted, and values [S]."""
+        S, A, aim = self.whole.S, self.whole.A, self.aim
+        array = np.asarray(policy)
+        chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
+        steady = chances.ndim == 2
+        here, often, left = self.begins.mean.copy(), np.zeros(S * A), 1.0
+        for h in range(aim.steps):
+            plays = (here[:, None] * (chances if steady else chances[h])).ravel() * left
+            often += plays
+            here = plays @ model.transitions / left if left > 0 else here
+            left *= aim.discount
+        v = evaluate(model, policy, aim.horizon, None if aim.discount == 1.0 else aim.discount)
+        return often, v if v.ndim == 1 else v[0]
+
+
+def _instead(half: Estimate, whole: Estimate) -> Model:
+    """What a half says, and of pairs of which it says nothing what the whole does."""
+    own, all_of_it = half.model(), whole.model()
+    told = half.supported.astype(np.float64)
+    rows = sparse.diags_array(told) @ own.transitions
+    rows = rows + sparse.diags_array(1.0 - told) @ all_of_it.transitions
+    rewards = np.where(half.supported.reshape(own.rewards.shape), own.rewards, all_of_it.rewards)
+    return Model(sparse.csr_array(rows), rewards, all_of_it.available, own.horizon)
