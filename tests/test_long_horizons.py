@@ -1,7 +1,5 @@
 """What would take for ever says so, and what can go in leaps does."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy import sparse
@@ -9,37 +7,8 @@ from scipy import sparse
 import gim
 from gim.cli import learn as command
 from gim.cli import main
-from gim.logs.worth import Elsewhere, return_of, values_of
 from gim.planning.checks import check_work
 from gim.planning.evaluation import solve_chain
-
-
-@pytest.mark.parametrize("discount", [None, 0.999])
-@pytest.mark.parametrize("drawn", [False, True])
-@pytest.mark.parametrize("elsewhere", [False, True])
-def test_leaps_come_to_what_steps_come_to(discount, drawn, elsewhere):
-    """A policy that changes now and then, over 2,000 steps, in a random world with an end."""
-    rng = np.random.default_rng(3)
-    S, A, H = 6, 3, 2000
-    P = sparse.csr_array(rng.dirichlet(np.ones(S), S * A))
-    case = SimpleNamespace(r=rng.random((S, A)), P=P, terminal=np.arange(S) == 5, horizon=H)
-    case.gamma, case.discount = 1.0 if discount is None else discount, discount
-    case.expected = lambda v: (P @ v).reshape(S, A)
-    case.steps = lambda h: 0.0
-    policy = rng.dirichlet(np.ones(A), (H, S)) if drawn else rng.integers(0, A, (H, S))
-    policy[:1500], policy[1500:] = policy[0], policy[-1]
-    other = Elsewhere(rng.random((S, A)) / 9, 0.4) if elsewhere else None
-    start = rng.dirichlet(np.ones(S))
-    wanted = float(start @ values_of(case, policy, other)[0])
-    assert return_of(case, policy, start, other) == pytest.approx(wanted, rel=1e-10)
-
-
-def test_a_short_horizon_goes_step_by_step():
-    log = gim.from_log([(i % 3, i % 2, float(i % 5), (i + i % 2) % 3) for i in range(60)])
-    case = gim.learn(log, horizon=30).behind.case
-    policy = np.zeros((30, log.S), int)
-    wanted = float(log.start @ values_of(case, policy)[0])
-    assert return_of(case, policy, log.start) == wanted  # to the bit
 
 
 def test_a_chain_too_wide_to_be_factorised():

@@ -18,7 +18,7 @@ package of your own is found as well (docs/extending.md); `gim.testing.check_inf
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +53,13 @@ class Posterior(NamedTuple):
     prior: Prior
     fitted: Any = None  # who predicts (`gim.analogy.candidates.Fitted`); None: its rows are certain
     other: Any = None  # a second belief of rewards (`gim.analogy.ridge.RidgeRewards`); None: no
+
+
+class Infers(Protocol):
+    """What says of counts what may be inferred from them: an inference, or one with limits."""
+
+    def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
+        """What is inferred, and what it takes to draw it."""
 
 
 @dataclass(frozen=True)

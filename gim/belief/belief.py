@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.analogy.base import Frame, Inference
+from gim.analogy.base import Frame, Infers
 from gim.analogy.structure.rule import Rule
 from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness
@@ -75,7 +75,7 @@ class Belief:
 
     knowledge: Knowledge
     task: Task
-    infer: Inference | None = None
+    infer: Infers | None = None
     policy: Any = None
     start: Floats | None = None
     aim: Aim | None = None

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.analogy.base import Frame, Inference, Posterior
+from gim.analogy.base import Frame, Infers, Posterior
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings, new_states, weight
 from gim.belief.aim import Aim
@@ -40,6 +40,7 @@ from gim.planning.planners import Model
 Floats = NDArray[np.float64]
 DRAWS = 24
 DIVISIONS = 2  # into halves
+ASKED = DRAWS + 2 * DIVISIONS + 3  # worlds of which something is asked
 
 Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
 
@@ -75,7 +76,7 @@ class Worlds:
     def __init__(
         self,
         belief: Knowledge,
-        infer: Inference | None,
+        infer: Infers | None,
         frame: Frame,
         aim: Aim,
         begins: Beginnings,
@@ -214,19 +215,24 @@ class Worlds:
             both = aim.discount**2 * (model.transitions @ square).reshape(S, A)
             square = (now * (r**2 + 2.0 * r * later + both)).sum(axis=1)
             v = (now * (r + later)).sum(axis=1)
-        return float(np.sqrt(max(start @ square - (start @ v) ** 2, 0.0)))
+        return float(np.sqrt(max(float(start @ square - (start @ v) ** 2), 0.0)))
 
     # -- what few visits cannot exclude
 
-    def unseen(self, policy: Any, rewards: tuple[float, float]) -> tuple[float, float]:
+    def unseen(
+        self, policy: Any, rewards: tuple[float, float], other: Any = None
+    ) -> tuple[float, float]:
         """By how much what a policy earns is off on the average, and how far it may be.
 
         Args:
             policy: in any form that an MDP takes.
             rewards: the least and the most that a step may pay.
+            other: a policy than which it earns more or less, if that is asked.
         """
         whole, (low, high), model = self.whole, rewards, self.whole.model()
         often, values = self._along(model, policy)
+        if other is not None:
+            often = often - self._along(model, other)[0]
         w = weight(whole.met)
         n = whole.pattern.sums(whole.N) + whole.worth
         r = model.rewards.ravel()
@@ -239,9 +245,9 @@ class Worlds:
         of_next = w / (n + w) * (span / 2.0) ** 2 / (n + w + 1.0)
         goes_on = np.repeat(~self.belief.terminal, whole.A)
         off = float(often @ (shift * goes_on))
-        wide = float(often @ (np.sqrt(of_reward + of_next) * goes_on))
+        wide = float(np.sqrt((often * goes_on) ** 2 @ (of_reward + of_next)))
         lost = self._nowhere() * max(self.aim.most(high)[0] + self.aim.most(-low)[0], 0.0)
-        return off, float(np.hypot(wide, lost / 2.0))
+        return off, float(np.hypot(wide, lost / np.sqrt(12.0)))  # as any number of the range
 
     def _nowhere(self) -> float:
         """The chance that an episode begins in, or comes to, a state that nobody has listed."""

@@ -21,10 +21,11 @@ import numpy as np
 from gim._base.files import replacing_all
 from gim._base.terminal import duration
 from gim.belief.certificate import certifiable
+from gim.belief.worlds import ASKED
 from gim.cli.command import whole
 from gim.cli.progress import Progress
 from gim.logs import Log, from_log, learn
-from gim.logs.learned import DRAWS, Learned
+from gim.logs.learned import Learned
 from gim.logs.learning import MOST_PLANNED
 from gim.logs.page import page
 from gim.logs.worth import values_of
@@ -120,11 +121,11 @@ def _forecast_for_ever(learned: Learned, bar: Progress) -> None:
         return
     began = time.perf_counter()
     values_of(case, np.asarray(learned.policy))
-    seconds = 2 * (DRAWS + 1) * (time.perf_counter() - began)
+    seconds = 3 * ASKED * (time.perf_counter() - began)
     if seconds > SOON:
         bar.clear()
         print(
-            f"gim: note: to value two policies in {DRAWS} drawn worlds of {learned.log.S:,} states "
+            f"gim: note: to value policies in {ASKED} worlds of {learned.log.S:,} states "
             f"takes some {duration(seconds)}; --horizon with --discount may take less",
             file=sys.stderr,
         )

@@ -10,19 +10,19 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim._base.params import brief
-from gim.analogy.base import Inference, inferences
-from gim.analogy.prior import Prior, no_prior
+from gim.analogy.base import Inference, Infers, inferences
+from gim.analogy.prior import no_prior
 from gim.belief.evidence import Evidence
 from gim.belief.knowledge import Knowledge, believed_model, estimate, inferred_when_due
 from gim.logs.bans import some_of
-from gim.logs.experience import within_experience
+from gim.logs.experience import WithinExperience, within_experience
 from gim.logs.given import by_labels
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats
 from gim.logs.table import LARGEST
 from gim.mdp.tables import own_numbers
 from gim.model.learned import LearnedModel
-from gim.model.rewards import returned, seen_range
+from gim.model.rewards import by_pair, returned, seen_range
 from gim.model.task import Mind, Task
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
@@ -46,11 +46,15 @@ class Inferred(NamedTuple):
     supported: Bools  # [S, A] pairs that were seen, or predicted well enough to be tried
     notes: list[str]
     limits: tuple[tuple[float, float] | None, tuple[float, float]]  # of rewards: told, and seen
-    learned: bool  # whether rewards were learned
+    infer: Infers | None  # what predicts pairs from others, within what was seen of each state
 
 
-def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Knowledge, Task, list[str]]:
+def belief_of_log(
+    log: Log, infer: Any, horizon: int
+) -> tuple[Knowledge, Task, list[str], Infers | None]:
     """The belief that a log leads to, with the inference run once, and the task as it is allowed.
+
+    Also notes for the user, and the inference within the experience of the log.
 
     Inference knows banned pairs as far as they were seen, the task does not.
     """
@@ -71,11 +75,13 @@ def belief_of_log(log: Log, infer: Any, horizon: int) -> tuple[Knowledge, Task, 
     )
     mind = Mind(task, np.random.default_rng(SEED))
     belief = inferred_when_due(belief, infer, mind, seen_range(log.counts))
-    prior = within_experience(belief.prior, log)
+    prior = within_experience(belief.prior, log.counts)
     if belief.prior.speaks and not prior.speaks:
         notes.append(UNCONVINCED)
     allowed = log.allowed | log.terminal[:, None]
-    return belief._replace(prior=prior), replace(task, available=allowed), [*notes, *mind.notes]
+    careful = None if infer is None else WithinExperience(infer)
+    known = belief._replace(prior=prior)
+    return known, replace(task, available=allowed), [*notes, *mind.notes], careful
 
 
 def inferred(
@@ -88,7 +94,8 @@ def inferred(
 ) -> Inferred:
     """All that planning needs; see `gim.learn`."""
     longest = int(log.lengths.max())
-    belief, task, notes = belief_of_log(log, infer, longest if horizon is None else horizon)
+    steps = longest if horizon is None else horizon
+    belief, task, notes, careful = belief_of_log(log, infer, steps)
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)
@@ -128,13 +135,14 @@ def inferred(
     )
     assert isinstance(model, LearnedModel)
     if not isinstance(rewards, str):
-        belief = belief._replace(prior=paying(belief.prior, np.where(supported, r, np.nan)))
+        belief = belief._replace(rewards=by_pair(r))
     N = P * sparse.csr_array(n.reshape(-1, 1))
     told, paid = log.reward_range, (float(log.rows.r.min()), float(log.rows.r.max()))
     if not isinstance(rewards, str):
         told = paid = width
-    rows, learned = sparse.csr_array(N), isinstance(rewards, str)
-    return Inferred(belief, task, case, model, rows, supported, notes, (told, paid), learned)
+    rows = sparse.csr_array(N)
+    limits = told, paid
+    return Inferred(belief, task, case, model, rows, supported, notes, limits, careful)
 
 
 def rewards_learned(belief: Knowledge, seen: Evidence, task: Task) -> tuple[Floats, Floats]:
@@ -150,19 +158,6 @@ def rewards_learned(belief: Knowledge, seen: Evidence, task: Task) -> tuple[Floa
         doubt = np.where(belief.counts.n == 0, belief.prior.r_doubt, 0.0)
         r = r - doubt * (r - task.reward_range[0])
     return r, spread
-
-
-def paying(prior: Prior, r: Floats) -> Prior:
-    """The same where r(s,a) is known besides, [S, A]; NaN: not there."""
-    prior = prior if prior.n0.size else no_prior(*r.shape)
-    none, known = np.zeros(r.shape), np.isfinite(r)
-    return prior._replace(
-        r=np.where(known, r, 0.0),
-        r_n0=np.where(known, np.inf, 0.0),
-        r_doubt=none,
-        r_noise=none,
-        r_next=np.zeros(0),
-    )
 
 
 def rewards_of(given: Any, log: Log, P: sparse.csr_array) -> Floats:

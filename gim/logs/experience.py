@@ -13,30 +13,44 @@ that is not enough.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy import sparse
 
+from gim.analogy.base import Frame, Infers, Posterior
 from gim.analogy.prior import Prior, no_prior
 from gim.analogy.worth import VISITS, HeldOut, worth_of
-from gim.logs.log import Log
-from gim.model.counts import transitions
+from gim.model.counts import Counts, transitions
 
 SHARE = 1 / 3  # of the visits to a state that a prediction there may count for; see docs/logs.md
 CONVINCING = 0.3  # nats in the mean of held-out pairs, over the frequencies of next states alone
 
 
-def within_experience(prior: Prior, log: Log) -> Prior:
+@dataclass(frozen=True)
+class WithinExperience:
+    """An inference, for a log; see `within_experience`."""
+
+    infer: Infers
+
+    def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
+        """See `gim.analogy.base.Infers`."""
+        found = self.infer.posterior(counts, frame, rng)
+        return found._replace(prior=within_experience(found.prior, counts))
+
+
+def within_experience(prior: Prior, counts: Counts) -> Prior:
     """The prior, if it convinces, each prediction worth no more than its state's visits allow."""
     if not prior.speaks:
         return prior
-    if convincing(prior, log) < CONVINCING:
-        return no_prior(log.S, log.A)
-    most = SHARE * log.counts.n.sum(axis=1, keepdims=True)
+    if convincing(prior, counts) < CONVINCING:
+        return no_prior(*counts.n.shape)
+    most = SHARE * counts.n.sum(axis=1, keepdims=True)
     n0, r_n0 = (x.clip(max=most) for x in (prior.n0, prior.r_n0))
     return prior._replace(n0=n0, r_n0=r_n0)
 
 
-def convincing(prior: Prior, log: Log) -> float:
+def convincing(prior: Prior, counts: Counts) -> float:
     """By how much likelier held-out pairs are as predicted than by frequencies alone, nats a pair.
 
     Infinite where no pairs were held out, since then nobody has asked.
@@ -44,8 +58,8 @@ def convincing(prior: Prior, log: Log) -> float:
     K = prior.judges.size
     if K == 0:
         return np.inf
-    N = transitions(log.counts)
-    N = N if sparse.issparse(N) else sparse.csr_array(N.reshape(-1, log.S))
+    N, S = transitions(counts), len(counts.n)
+    N = N if sparse.issparse(N) else sparse.csr_array(N.reshape(-1, S))
     all_of_it, N = np.asarray(N.sum(axis=0)), sparse.csr_array(N[prior.judges])
     row = np.repeat(np.arange(K), np.diff(N.indptr))
     q = np.asarray(prior.held()[row, N.indices]).ravel()
@@ -55,6 +69,6 @@ def convincing(prior: Prior, log: Log) -> float:
     def gain(q: np.ndarray) -> float:
         parts = N.indptr.astype(np.int64), N.data.astype(np.float64), q, np.full(K, np.inf)
         held = HeldOut(prior.judges, *parts)
-        return worth_of(held, log.S, np.zeros(K, np.int64), 1, VISITS[-1]).gain
+        return worth_of(held, S, np.zeros(K, np.int64), 1, VISITS[-1]).gain
 
     return (gain(q) - max(gain(often), 0.0)) / K

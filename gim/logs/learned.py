@@ -2,40 +2,33 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import permutations
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gim._base.escapes import shown
-from gim.analogy.unseen import RESTS, weight, widened
 from gim.analogy.witnesses import Witness, refuted
 from gim.belief.aim import Aim
 from gim.belief.belief import Belief
 from gim.belief.certificate import Certificate, certifiable, certify
-from gim.belief.evidence import csr_of
-from gim.belief.shares import TAILS
+from gim.belief.certificate.credible import more_than
+from gim.belief.shares import SHARE
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
-from gim.logs.safe.base import Case, Floats, Safe
+from gim.logs.safe.base import Floats, Safe
 from gim.logs.truth import placed
-from gim.logs.worth import Unknown, return_of, returns, values_of
+from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
-from gim.model.counts import transitions
 from gim.model.learned import LearnedModel
 from gim.planning import evaluate, plan
 
-DRAWS = 200
 MOST_WANTED = 20
 WITNESSES = 20.0  # episodes, weights considered, from which on those of a log contradict
 ROUNDING = 1e-9  # of a value
@@ -46,12 +39,8 @@ CONTRADICTED = "no bound, since the log contradicts"
 class Value(NamedTuple):
     """The expected return from where episodes begin, or a difference of two.
 
-    `estimate` is that of the model. Of worlds drawn from what is believed
-    `gim.belief.shares.SHARE`, nine of ten, lie between `lower` and `upper`. So does what two models
-    say of the policy that are each made from half of the log, and the estimate less what a policy
-    learned from one half loses when the other half judges it: what is inferred may be wrong in many
-    pairs at once, and a policy is chosen because that flatters it, but halves of a log are not
-    wrong in the same way.
+    `estimate` is that of the model. It lies between `lower` and `upper` with the probability
+    `gim.belief.shares.SHARE`, nine of ten (`gim.belief.worlds`).
 
     Where there is no bound `lower` and `upper` are infinite; `Learned.no_bound` says why.
     """
@@ -85,7 +74,6 @@ class Learned:
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
-        on: makes the same estimate of a part of the log.
     """
 
     log: Log
@@ -93,7 +81,6 @@ class Learned:
     model: LearnedModel
     safe: Safe
     behind: Inferred
-    on: Callable[[Log], Case]
 
     @cached_property
     def value(self) -> Value:
@@ -140,44 +127,19 @@ class Learned:
         return (Witness(what, found.estimate, found.lower, found.upper),)
 
     def _value(self, other: NDArray[Any] | None) -> Value:
-        """What the policy is worth, or by how much more than another.
-
-        Where nobody said how large rewards may be, those seen stand for it only as far as others
-        would hardly move the bound; what is stated allows for these.
-        """
-        own, log = np.asarray(self.policy), self.log
-
-        def drawn_in(rewards: tuple[float, float]) -> Floats:
-            less = 0.0 if other is None else self._returns(other, rewards)
-            return np.asarray(self._returns(own, rewards) - less)
-
-        def worth(case: Case, policy: NDArray[Any]) -> float:
-            less = 0.0 if other is None else return_of(case, other, log.start)
-            return return_of(case, policy, log.start) - less
-
-        told, seen = self.behind.limits
-        drawn = drawn_in(seen if told is None else told)
-        estimate, apart = float(drawn[0]), []
-        for (case, policy), (judge, _) in permutations(self._halves, 2):
-            flattered = worth(case, policy) - worth(judge, policy)
-            apart += [worth(case, own), estimate - flattered]
-        found = _spanned(drawn, apart)
-        if told is not None:
-            return found
-        wide = _spanned(drawn_in(widened(*seen)), apart)
-        room = (seen[1] - seen[0]) * self.behind.case.steps(0)
-        if max(found.lower - wide.lower, wide.upper - found.upper) > RESTS * room:
-            return Value(estimate, -math.inf, math.inf)
-        return wide
+        """What the policy is worth, or by how much more than another."""
+        if other is None:
+            found = self._certified
+            return Value(found.expected, *found.earns)
+        belief = self.belief
+        own, limits = np.asarray(self.policy), belief.limits
+        given = belief.worlds, own, other, limits, belief.range_told, SHARE
+        return Value(*more_than(*given))
 
     @cached_property
-    def _halves(self) -> list[tuple[Case, NDArray[Any]]]:
-        """The estimates of two halves of the log, drawn step by step, and their own policies."""
-        if len(self.log) < 2:
-            return []
-        half = np.random.default_rng(SEED).permutation(len(self.log)) % 2
-        cases = [self.on(self.log.only(half == k)) for k in (0, 1)]
-        return [(case, self.safe(case)) for case in cases]
+    def _certified(self) -> Certificate:
+        """The certificate, whoever contradicts."""
+        return certify(replace(self.belief, witnesses=()))
 
     def against(self, policy: Any = None) -> Value:
         """By how much the policy is better than another, in the same worlds.
@@ -352,25 +314,6 @@ class Learned:
         lines += [f"note         {note}" for note in self.behind.notes]
         return "\n".join(lines)
 
-    @cached_property
-    def _known(self) -> dict[tuple[bytes, tuple[float, float]], Floats]:
-        """Returns by policy and range: the page asks of the same two several times."""
-        return {}
-
-    def _returns(self, policy: NDArray[Any], rewards: tuple[float, float]) -> Floats:
-        key = hashlib.sha256(policy.tobytes()).digest(), rewards
-        if key not in self._known:
-            self._known[key] = self._drawn_returns(policy, rewards)
-        return self._known[key]
-
-    def _drawn_returns(self, policy: NDArray[Any], rewards: tuple[float, float]) -> Floats:
-        rng = np.random.default_rng(SEED)  # the same worlds for every policy
-        behind, counts = self.behind, self.log.counts
-        N = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=behind.rows.shape)
-        ends = weight(N) if behind.learned else 0.0
-        unknown = Unknown(self.log.beginnings, N, rewards, ends)
-        return returns(behind.case, behind.rows, policy, unknown, rng, DRAWS)
-
     def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""
         return self._often(self.log.start)
@@ -387,13 +330,6 @@ class Learned:
             pi = np.eye(self.log.A)[pi] if pi.ndim == 1 else pi
             here = (here[:, None] * pi).ravel() @ case.P
         return total
-
-
-def _spanned(drawn: Floats, apart: Sequence[float]) -> Value:
-    """The first is the model's, the others those of worlds drawn; and those of halves."""
-    ends = np.quantile(drawn[1:], TAILS).tolist()
-    every = [float(drawn[0]), *ends, *apart]
-    return Value(every[0], min(every), max(every))
 
 
 def _written(value: Value, why: str = "") -> str:

@@ -9,7 +9,7 @@ import numpy as np
 
 from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
-from gim.logs.case import Inferred, baseline_of, inferred
+from gim.logs.case import baseline_of, inferred
 from gim.logs.learned import Learned
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
@@ -91,16 +91,13 @@ def learn(
             stacklevel=2,
         )
 
-    def on(part: Log) -> Inferred:
-        return inferred(part, infer, acted, horizon, discount, rewards)
-
-    found = on(log)
+    found = inferred(log, infer, acted, horizon, discount, rewards)
     found = found._replace(notes=[*found.notes, *barred])
     chosen, (states, actions) = method(found.case), log.names()
     check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
     known = found.supported.any(axis=1) | log.left | log.terminal
     policy = Policy(chosen, states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found, lambda part: on(part).case)
+    return Learned(log, policy, found.model, method, found)
 
 
 class Held(NamedTuple):

@@ -100,6 +100,37 @@ def _bounds(
     return Bounds((float(low), float(high)), float(best), float(loss))
 
 
+def more_than(
+    worlds: Worlds,
+    policy: object,
+    other: object,
+    rewards: tuple[float, float],
+    told: bool,
+    share: float,
+) -> tuple[float, float, float]:
+    """By how much a policy earns more than another: expected, and bounds with this share.
+
+    They are infinite where they would rest on how large rewards may be, and nobody told.
+    """
+
+    def ask(model: Model, start: Floats) -> Floats:
+        less = worlds.worth(model, other, start)
+        return np.array([worlds.worth(model, policy, start) - less])
+
+    found = worlds.spread(ask)
+    within, both = [rewards] if told else [rewards, widened(*rewards)], norm.ppf((1 + share) / 2)
+    ends = []
+    for limits in within:
+        off, wide = worlds.unseen(policy, limits, other)
+        middle, sd = float(found.mean[0]) + off, float(found.total(wide)[0])
+        ends.append((middle - both * sd, middle + both * sd))
+    low, high = ends[-1]
+    room = (rewards[1] - rewards[0]) * float(worlds.aim.most(1.0)[0])
+    if max(ends[0][0] - low, high - ends[0][1]) > RESTS * room:
+        return float(found.mean[0]), -math.inf, math.inf
+    return float(found.mean[0]), float(low), float(high)
+
+
 def possible(worlds: Worlds, rewards: tuple[float, float]) -> tuple[float, float]:
     """The least and the most that an episode may return in this range of rewards."""
     low, high = rewards

@@ -82,17 +82,15 @@ class FromLog(Subject):
         found |= dict.fromkeys(("lower", "upper"), math.nan)
         if self.bounded and seed % self.bounded == 0:
             with timed(spent, "bounding"):
-                found |= _bounds(log, policies[DEFAULT], behind, given)
+                found |= _bounds(log, policies[DEFAULT], behind)
         return found
 
 
-def _bounds(log: Log, policy: Any, behind: Inferred, given: tuple[Any, ...]) -> dict[str, float]:
+def _bounds(log: Log, policy: Any, behind: Inferred) -> dict[str, float]:
     """The bounds on the value of a policy, as `gim.learn` gives them."""
     named = Policy(policy, *log.names())
     method = safe_policy(DEFAULT)
-    learned = Learned(
-        log, named, behind.model, method, behind, lambda part: inferred(part, *given).case
-    )
+    learned = Learned(log, named, behind.model, method, behind)
     return {"lower": learned.value.lower, "upper": learned.value.upper}
 
 
