@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from gim.analogy.base import Inference
     from gim.analogy.by_completion import ByCompletion
     from gim.analogy.structure.rule import Rule
+    from gim.belief.belief import Belief
+    from gim.belief.believing import believe
     from gim.belief.certificate.certificate import Certificate, certify
     from gim.envs.base import make
     from gim.envs.worlds import World
@@ -81,6 +83,7 @@ __all__ = [
     "Agent",
     "Analogist",
     "Analogy",
+    "Belief",
     "ByCompletion",
     "Certificate",
     "DelayedQLearning",
@@ -107,6 +110,7 @@ __all__ = [
     "TwoPhase",
     "Variables",
     "World",
+    "believe",
     "certify",
     "completion",
     "evaluate",

@@ -17,7 +17,7 @@ from gim.belief.knowledge import knowledge_of as belief_from
 from gim.cli import main
 from gim.logs import case, experience
 from gim.logs.case import belief_of_log
-from gim.logs.experience import within_experience
+from gim.analogy.experience import within_experience
 from gim.logs.learned import _spanned
 from gim.logs.page import page
 from gim.logs.safe import METHODS

@@ -7,7 +7,7 @@ import pytest
 
 from gim.envs.random_mdp import _hardest
 from gim.logs.case import inferred
-from gim.logs.experience import CONVINCING, convincing
+from gim.analogy.experience import CONVINCING, convincing
 from gim.logs.safe import safe_policy
 from gim.logs.truth import placed
 from gim.planning import evaluate

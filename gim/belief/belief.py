@@ -7,26 +7,36 @@ is worth, `rules` what was learned in words, and `certify` bounds what a policy 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.analogy.base import Frame, Infers
+from gim._base import files
+from gim._base.arguments import whole
+from gim.analogy.base import Frame, Infers, inferences
+from gim.analogy.experience import WithinExperience
+from gim.analogy.prior import no_prior
 from gim.analogy.structure.rule import Rule
 from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness
 from gim.belief.aim import Aim, Done
 from gim.belief.analogies import analogies_of
-from gim.belief.knowledge import Knowledge, learned_of
+from gim.belief.knowledge import Knowledge, knowledge_of, learned_of
 from gim.belief.shares import SHARE
 from gim.belief.worlds import Worlds
 from gim.mdp.names import Names
+from gim.mdp.naming import names_of
 from gim.model.learned import LearnedModel
-from gim.model.rewards import reward_range
+from gim.model.rewards import KnownRewards, reward_range
+from gim.model.tally import Triples, total, triples_of
 from gim.model.task import Task
+from gim.planning.checks import checked_weight
 
 Floats = NDArray[np.float64]
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
@@ -92,6 +102,11 @@ class Belief:
     def belief(self) -> Belief:
         """This one."""
         return self
+
+    def __repr__(self) -> str:
+        counts = self.knowledge.counts.n
+        met, of = np.count_nonzero(counts), counts.size
+        return f"<Belief after {int(counts.sum()):,} visits: {met:,} of {of:,} pairs met>"
 
     @cached_property
     def worlds(self) -> Worlds:
@@ -204,6 +219,116 @@ class Belief:
     def deployed(self) -> NDArray[np.int64]:
         """The plan to deploy: [H, S], or [S] without an end."""
         return self.worlds.policy
+
+    # -- other beliefs
+
+    def add(self, data: Any) -> Belief:
+        """The belief after more was counted, in the same world.
+
+        Args:
+            data: a belief, a run, what `gim.learn` gives, or what `gim.believe` takes, of the same
+                states and actions; of this one neither counts nor policy change.
+        """
+        from gim.belief.believing import believe
+
+        more = data.belief if isinstance(data, Believes) else None
+        more = believe(data, infer=None) if more is None else more
+        one, other = self.knowledge, more.knowledge
+        if one.counts.n.shape != other.counts.n.shape:
+            mine, theirs = one.counts.n.shape, other.counts.n.shape
+            raise ValueError(f"{theirs} states and actions cannot join {mine}: not the same world")
+        counts = total([triples_of(one.counts), triples_of(other.counts)], *one.counts.n.shape)
+        ends = one.terminal | other.terminal
+        known = one._replace(counts=counts, terminal=ends, visits=one.visits + other.visits)
+        begins = self.begins
+        if begins is not None and more.begins is not None and begins.seen.size:
+            seen = begins.seen + (more.begins.seen if more.begins.seen.size else 0.0)
+            known_start = seen / max(float(seen.sum()), 1.0)
+            begins = begins._replace(known=known_start, seen=seen, may=begins.may & ~ends)
+        return replace(self, knowledge=known, begins=begins, done=None, witnesses=())
+
+    def with_prior(self, models: tuple[LearnedModel, ...]) -> Belief:
+        """The same beside models learned elsewhere."""
+        return replace(self, task=replace(self.task, priors=(*self.task.priors, *models)))
+
+    def over(
+        self,
+        horizon: int | None,
+        discount: float | None,
+        models: tuple[LearnedModel, ...] = (),
+        seed: int = 0,
+    ) -> Belief:
+        """The same for another horizon or discount, beside models learned elsewhere."""
+        found = self.with_prior(models) if models else self
+        if horizon is None and discount is None:
+            return replace(found, seed=seed) if seed else found
+        weight = 1.0 if discount is None else checked_weight(discount)
+        steps = None if horizon is None else whole("horizon", horizon, low=1)
+        aim = Aim(steps, weight)
+        return replace(found, aim=aim, done=None, witnesses=(), policy=None, seed=seed)
+
+    # -- files
+
+    def save(self, path: str | Path) -> None:
+        """Save to one file, which `gim.load` reads."""
+        files.save(path, "belief", *self.pack())
+
+    def pack(self) -> files.Packed:
+        """Arrays and JSON that `unpack` turns into the same belief."""
+        model, known, aim = self.mean.pack(), self.knowledge, self._aim
+        arrays = {f"mean.{name}": array for name, array in model.arrays.items()}
+        told = triples_of(known.counts)._asdict()
+        N = told.pop("N")
+        told |= {"data": N.data, "indices": N.indices, "indptr": N.indptr}
+        arrays |= {f"counts.{k}": np.asarray(v) for k, v in told.items() if v is not None}
+        arrays |= {f"rewards.{k}": np.asarray(v) for k, v in known.rewards._asdict().items()}
+        arrays["terminal"] = known.terminal
+        begins = self.beginnings
+        arrays |= {f"begins.{k}": np.asarray(getattr(begins, k)) for k in ("known", "seen", "may")}
+        careful = isinstance(self.infer, WithinExperience)
+        infer = self.infer.infer if isinstance(self.infer, WithinExperience) else self.infer
+        meta: dict[str, Any] = {"mean": model.meta, "infer": None if infer is None else str(infer)}
+        meta |= {"careful": careful, "seed": self.seed, "told": self.range_told}
+        meta |= {"limits": list(self.limits), "horizon": aim.horizon, "discount": aim.discount}
+        meta |= {"listed": begins.listed, "once": begins.once, "assumed": list(self.assumed)}
+        return files.Packed(arrays, meta)
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Belief:
+        """The inverse of `pack`."""
+
+        def part(name: str) -> dict[str, NDArray[Any]]:
+            return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+        model = LearnedModel.unpack(part("mean"), meta["mean"])
+        told = part("counts")
+        shape = (model.S * model.A, model.S)
+        N = sparse.csr_array((told["data"], told["indices"], told["indptr"]), shape=shape)
+        parts = Triples(N, told.get("paid"), told.get("paid2"), told["R"], told["R2"])
+        counts = total([parts], model.S, model.A)
+        prior = no_prior(model.S, model.A)
+        known = knowledge_of(counts, arrays["terminal"].astype(bool), prior)
+        known = known._replace(rewards=KnownRewards(**part("rewards")))
+        begun = part("begins")
+        begins = Beginnings(**begun, listed=bool(meta["listed"]), once=float(meta["once"]))
+        infer: Any = inferences.make(meta["infer"])
+        aim = Aim(meta["horizon"], float(meta["discount"]))
+        limits = (float(meta["limits"][0]), float(meta["limits"][1]))
+        made_of = model.variables, model.action_variables
+        task = Task(
+            model.S, model.A, aim.steps, model.available, limits, *(None, None, ()), *made_of
+        )
+        return cls(
+            known,
+            task,
+            WithinExperience(infer) if meta["careful"] else infer,
+            aim=aim,
+            seed=int(meta["seed"]),
+            assumed=tuple(meta["assumed"]),
+            begins=begins,
+            told=bool(meta["told"]),
+            names=names_of(model),
+        )
 
     # -- machinery
 

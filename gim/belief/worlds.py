@@ -60,6 +60,11 @@ class Spread(NamedTuple):
             squares += np.square(each)
         return np.asarray(np.sqrt(squares))
 
+    def freedom(self, total: Floats) -> Floats:
+        """Degrees of freedom of a total, of which parts are known from few (Satterthwaite 1946)."""
+        few = self.halves**4 / (2 * DIVISIONS) + self.rules**4 / (DRAWS - 1)
+        return np.asarray(np.maximum(total**4 / np.maximum(few, 1e-300), 1.0))
+
 
 class Worlds:
     """What a belief holds possible.

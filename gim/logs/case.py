@@ -11,11 +11,11 @@ from scipy import sparse
 
 from gim._base.params import brief
 from gim.analogy.base import Inference, Infers, inferences
+from gim.analogy.experience import WithinExperience, within_experience
 from gim.analogy.prior import no_prior
 from gim.belief.evidence import Evidence
 from gim.belief.knowledge import Knowledge, believed_model, estimate, inferred_when_due
 from gim.logs.bans import some_of
-from gim.logs.experience import WithinExperience, within_experience
 from gim.logs.given import by_labels
 from gim.logs.log import Log
 from gim.logs.safe.base import Bools, Case, Floats

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.model.counts import Counts, grown, new_counts
+from gim.model.counts import Counts, grown, new_counts, rewards_by_triple, transitions
 from gim.model.hash_table import rehash
 
 
@@ -39,4 +41,49 @@ def tally(
         sums = np.bincount(place, weights, keys.size).astype(np.float64)
         rehash(keys, sums, counts.keys, getattr(counts, name))
     counts.taken[0] = keys.size
+    return counts
+
+
+class Triples(NamedTuple):
+    """Counts by triple as a table, to be added to others."""
+
+    N: sparse.csr_array  # [S*A, S] visits by next state
+    paid: NDArray[np.float64] | None  # [nnz] sums of rewards, where they are kept by next state
+    paid2: NDArray[np.float64] | None  # [nnz] of their squares
+    R: NDArray[np.float64]  # [S, A] sums of rewards
+    R2: NDArray[np.float64]  # [S, A] of their squares
+
+
+def triples_of(counts: Counts) -> Triples:
+    """Counts as a table."""
+    S, A = counts.n.shape
+    N = transitions(counts)
+    N = N if sparse.issparse(N) else sparse.csr_array(N.reshape(S * A, S))
+    N.eliminate_zeros()
+    return Triples(N, *rewards_by_triple(counts, N.indices, N.indptr), counts.R, counts.R2)
+
+
+def total(parts: Sequence[Triples], S: int, A: int) -> Counts:
+    """All of these together; rewards are kept by next state if all of them have it so."""
+    by_triple = all(part.paid is not None for part in parts)
+    counts = new_counts(S, A, by_triple)
+    key = np.concatenate(
+        [np.repeat(np.arange(S * A), np.diff(p.N.indptr)) * S + p.N.indices for p in parts]
+    )
+    keys, place = np.unique(key, return_inverse=True)
+    while counts.keys.size and 2 * keys.size >= counts.keys.size:
+        counts = grown(counts)
+    given: dict[str, list[Any]] = {"next": [part.N.data for part in parts]}
+    if by_triple:
+        given |= {"paid": [part.paid for part in parts], "paid2": [part.paid2 for part in parts]}
+    for name, each in given.items():
+        sums = np.bincount(place.ravel(), np.concatenate(each), keys.size).astype(np.float64)
+        if counts.keys.size:
+            rehash(keys, sums, counts.keys, getattr(counts, name))
+        else:
+            getattr(counts, name)[keys] = sums
+    counts.taken[0] = keys.size if counts.keys.size else 0
+    visits = sum(np.asarray(part.N.sum(axis=1)) for part in parts)
+    counts.n[:] = np.rint(visits).astype(np.int64).reshape(S, A)
+    counts.R[:], counts.R2[:] = sum(p.R for p in parts), sum(p.R2 for p in parts)
     return counts

@@ -20,6 +20,7 @@ from gim._base.own import own
 from gim._base.params import brief
 from gim._compile.agent_functions import check_functions
 from gim._compile.memory import part
+from gim.belief.belief import Belief
 from gim.envs.worlds import World, world_of
 from gim.mdp.gymnasium_table import shows_all
 from gim.mdp.naming import Built, names_of
@@ -231,6 +232,7 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
 
 
 KINDS["run"] = unpack_run
+KINDS["belief"] = Belief.unpack
 
 
 def task_of(mdp: TabularMDP) -> Task:

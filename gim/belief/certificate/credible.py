@@ -1,8 +1,8 @@
 """The credible kind: worlds that the belief holds possible (`gim.belief.worlds`).
 
 What the policy earns in the mean of the belief is in the middle, and to either side lie so many
-standard deviations as a normal variable stays within with this share. The same of what the best
-policy earns gives the upper bound. It holds if the world is as likely as those that were drawn and
+standard deviations as Student's t stays within with this share: some of their causes are known from
+four halves only. The same of what the best policy earns gives the upper bound. It holds if the world is as likely as those that were drawn and
 inferred anew; benchmarks count how often it does.
 """
 
@@ -12,7 +12,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.stats import norm
+from scipy.special import stdtrit
 
 from gim.analogy.unseen import RESTS, widened
 from gim.belief.worlds import Floats, Spread, Worlds
@@ -91,12 +91,13 @@ def _bounds(
     off, wide = worlds.unseen(policy, rewards)
     off_all = np.array([off, max(off, 0.0), abs(off)])
     sd, middle = found.total(never, wide), found.mean + off_all
-    both, one = float(norm.ppf((1.0 + share) / 2.0)), float(norm.ppf(share))
+    free = found.freedom(sd)
+    both, one = stdtrit(free, (1.0 + share) / 2.0), stdtrit(free, share)
     least, most = possible(worlds, rewards)
-    low, high = middle[0] - both * sd[0], middle[0] + both * sd[0]
+    low, high = middle[0] - both[0] * sd[0], middle[0] + both[0] * sd[0]
     low, high = min(max(low, least), most), max(min(high, most), least)
-    best = max(min(middle[1] + both * sd[1], most), high)
-    loss = min(max(middle[2] + one * sd[2], 0.0), best - low)
+    best = max(min(middle[1] + both[1] * sd[1], most), high)
+    loss = min(max(middle[2] + one[2] * sd[2], 0.0), best - low)
     return Bounds((float(low), float(high)), float(best), float(loss))
 
 
@@ -118,12 +119,12 @@ def more_than(
         return np.array([worlds.worth(model, policy, start) - less])
 
     found = worlds.spread(ask)
-    within, both = [rewards] if told else [rewards, widened(*rewards)], norm.ppf((1 + share) / 2)
     ends = []
-    for limits in within:
+    for limits in [rewards] if told else [rewards, widened(*rewards)]:
         off, wide = worlds.unseen(policy, limits, other)
-        middle, sd = float(found.mean[0]) + off, float(found.total(wide)[0])
-        ends.append((middle - both * sd, middle + both * sd))
+        middle, sd = float(found.mean[0]) + off, found.total(wide)
+        off = float((stdtrit(found.freedom(sd), (1.0 + share) / 2.0) * sd)[0])
+        ends.append((middle - off, middle + off))
     low, high = ends[-1]
     room = (rewards[1] - rewards[0]) * float(worlds.aim.most(1.0)[0])
     if max(ends[0][0] - low, high - ends[0][1]) > RESTS * room:
