@@ -28,7 +28,7 @@ from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
 from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
-from gim.logs.worth import Unknown, return_of, returns, values_of
+from gim.logs.worth import Question, Unknown, return_of, returns, values_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
 from gim.model.counts import transitions
@@ -371,7 +371,8 @@ class Learned:
         N = sparse.csr_array(csr_of(transitions(counts), counts.n), shape=behind.rows.shape)
         ends = weight(N) if behind.learned else 0.0
         unknown = Unknown(self.log.beginnings, N, rewards, ends)
-        return returns(behind.case, behind.rows, policy, unknown, rng, DRAWS)
+        asked = Question(behind.case, behind.rows, policy, unknown)
+        return returns(asked.renumbered(*self.log.as_met), rng, DRAWS)
 
     def visits(self) -> Floats:
         """[S] how often the policy comes by in an episode, or while steps still weigh much."""

@@ -29,6 +29,38 @@ class Unknown(NamedTuple):
     ends: float  # visits that rewards at either end of them count for, at each pair
 
 
+class Question(NamedTuple):
+    """What a policy is worth where."""
+
+    case: Case
+    rows: sparse.csr_array  # [S*A, S] visits behind the estimate
+    policy: NDArray[Any]
+    unknown: Unknown
+
+    def renumbered(self, states: NDArray[np.int64], actions: NDArray[np.int64]) -> Question:
+        """The same with states [S] and actions [A] in another order."""
+        case, begins = self.case, self.unknown.begins
+        at, pair = np.ix_(states, actions), (states[:, None] * len(actions) + actions).ravel()
+
+        def table(P: Any) -> sparse.csr_array:
+            found = sparse.csr_array(sparse.csr_array(P)[pair][:, states])
+            found.sort_indices()
+            return found
+
+        if self.policy.dtype.kind == "f":
+            policy = self.policy[..., states, :][..., actions]
+        else:
+            policy = np.argsort(actions)[self.policy[..., states]]
+        made = {
+            name: getattr(case, name)[at] for name in ("r", "n", "spread", "playable", "baseline")
+        }
+        case = case._replace(P=table(case.P), terminal=case.terminal[states], **made)
+        seen = begins.seen[states] if begins.seen.size else begins.seen
+        begins = begins._replace(known=begins.known[states], seen=seen, may=begins.may[states])
+        unknown = self.unknown._replace(begins=begins, N=table(self.unknown.N))
+        return Question(case, table(self.rows), policy, unknown)
+
+
 class Elsewhere(NamedTuple):
     """States that the log does not have."""
 
@@ -67,14 +99,7 @@ def values_of(case: Case, policy: NDArray[Any], other: Elsewhere | None = None) 
     return v[:-1]
 
 
-def returns(
-    case: Case,
-    rows: sparse.csr_array,
-    policy: NDArray[Any],
-    unknown: Unknown,
-    rng: np.random.Generator,
-    draws: int,
-) -> Floats:
+def returns(asked: Question, rng: np.random.Generator, draws: int) -> Floats:
     """Expected returns [1 + draws]: in the estimate, then in worlds drawn.
 
     A world is drawn pair by pair: p(.|s,a) from a Dirichlet distribution with the visits behind it
@@ -83,6 +108,7 @@ def returns(
     lead to a state that the log does not have, as a pair of which nothing is known does: there each
     step pays something in the range of rewards. Where episodes begin is drawn as well.
     """
+    case, rows, policy, unknown = asked
     found = [return_of(case, policy, unknown.begins.known / unknown.begins.known.sum())]
     known = np.diff(rows.indptr) > 0
     pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
