@@ -279,7 +279,10 @@ def message(problem: Exception) -> str:
     text = _line(text)
     if text.startswith(TOO_BIG):
         text = too_large(problem)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2  # what is wrong stands at either end, a long name in the middle
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _folder_is_gone() -> bool:
