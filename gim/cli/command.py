@@ -29,7 +29,7 @@ from typing import Any, NoReturn, TextIO, cast
 
 import gim
 from gim._base.escapes import CONTROL, DEAD, Guarded
-from gim._base.interrupts import commanded, ending
+from gim._base.interrupts import broken_off, commanded, ending
 from gim._base.limits import bounded_memory, too_large
 from gim._base.own import import_own
 from gim._base.registry import did_you_mean
@@ -261,7 +261,12 @@ def can_go_on(how: str) -> Iterator[None]:
 
 
 def is_interrupt(problem: BaseException) -> bool:
-    """Whether this was Ctrl-C, also at the moment in which compiled code hands its result over."""
+    """Whether this was Ctrl-C, also at the moment in which compiled code hands its result over.
+
+    Or what has become of it in the code of others, see `commanded`.
+    """
+    if broken_off() and isinstance(problem, Exception):
+        return not isinstance(problem, (ValueError, OSError))
     cause: BaseException | None = problem
     while isinstance(cause, SystemError):  # one for each call that it came through
         cause = cause.__cause__
