@@ -56,9 +56,6 @@ def commanded(interrupted: Ending) -> Iterator[None]:
 
     Within a run the first is for the run, see `interrupts`. `interrupted` is how the second ends,
     unless something inside knows better (`ending`).
-
-    Compilers and others may be broken by a KeyboardInterrupt, or make another error of it: what
-    fails after it fails for it. What is wrong with what was given, or with a disk, stays an error.
     """
 
     def note(number: int, frame: Any) -> None:
@@ -69,17 +66,16 @@ def commanded(interrupted: Ending) -> Iterator[None]:
 
     watch = Watch(_taken(), command=True)
     watch.endings.append(interrupted)
-    try:
-        with _watched(note, watch):
-            yield
-    except Exception as problem:
-        if watch.raised and not isinstance(problem, (ValueError, OSError)):
-            raise KeyboardInterrupt from problem
-        raise
+    with _watched(note, watch):
+        yield
 
 
 def broken_off() -> bool:
-    """Whether the command was told to end in the middle of something, which may be broken."""
+    """Whether the command was told to end in the middle of something, which may be broken.
+
+    A KeyboardInterrupt ends the generators of a compiler for ever, and others make another error of
+    it, or none.
+    """
     return bool(_watch) and _watch[0].raised
 
 
