@@ -114,6 +114,10 @@ def test_anything_that_a_run_takes_is_a_world(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="no time limit: give one with horizon="):
         gim.evaluate(NEVER, Wearing(), 5)
     assert gim.evaluate(NEVER, Wearing(), 5, horizon=1).returns.tolist() == [0.0] * 5
+    run = gim.run("ucbvi", Wearing(), episodes=2, horizon=3)
+    policy = run.best_policy()  # made for three steps: no limit of its own is needed
+    found = [gim.evaluate(policy, Wearing(), 5, horizon=H).returns.tolist() for H in (None, 3)]
+    assert found[0] == found[1]
 
 
 def test_it_is_no_agent_of_the_lists():

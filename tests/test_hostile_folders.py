@@ -133,3 +133,10 @@ def test_names_of_any_length(word, agent, capsys):
     words = ["riverswim", "--agent", word] if agent else [word]
     assert main(["train", *words, "--episodes", "2"]) == 2
     assert len(capsys.readouterr().err) < 1100
+
+
+def test_what_is_wrong_is_said_after_a_long_name(capsys):
+    assert main(["play", "a" * 100_000, "riverswim"]) == 2
+    said = capsys.readouterr().err
+    assert len(said) < 1100
+    assert said.endswith("File name too long\n")

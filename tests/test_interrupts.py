@@ -25,7 +25,7 @@ SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
 
 # What a command does, with a sign on stdout once it is in the middle of it.
 BEGIN = """
-import sys, time
+import sys, threading, time
 import gim, numba
 from gim.cli import main
 
@@ -103,7 +103,12 @@ LEARNS = (  # a command that is no run, in the middle of compiled code
     BEGIN
     + """
 import gim.cli.learn
-gim.cli.learn.run = lambda args: begun() or compiled(1 << 40)
+
+def run(args):
+    threading.Timer(0.5, begun).start()  # once it is in there
+    compiled(1 << 40)
+
+gim.cli.learn.run = run
 sys.exit(main(["learn", "x.csv", "--out", "here"]))
 """
 )
@@ -383,3 +388,52 @@ def test_what_is_interrupted_before_its_first_step_can_go_on(tmp_path, monkeypat
     assert capsys.readouterr().err.endswith("gim train --resume a.npz\n")
     whole = gim.run("psrl", "riverswim", 50)
     assert np.array_equal(gim.load("a.npz").go().returns, whole.returns)
+
+
+@pytest.mark.parametrize(
+    ("became", "status"), [(RuntimeError, 130), (SystemError, 130), (ValueError, 2)]
+)
+def test_what_an_interrupt_has_broken_is_an_interrupt(became, status, monkeypatch, capsys):
+    """The generators of a compiler end at one for ever, and C makes another error of it."""
+
+    def command(words):
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except KeyboardInterrupt:
+            raise became("something else") from None
+
+    monkeypatch.setattr("gim.cli.command._run", command)
+    assert main(["envs"]) == status
+    said = "interrupted" if status == 130 else "something else"
+    assert capsys.readouterr().err.splitlines()[-1] == f"gim: {said}"
+
+
+def test_an_interrupt_that_was_lost_is_heard_by_the_run():
+    run = prepare(gim.PSRL(), gim.make("riverswim"), 100, 0)
+
+    @interrupts.commanded(lambda: ("", 0))
+    def command():
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        run.go()
+
+    with pytest.raises(gim.Interrupted):
+        command()
+    assert run.returns.size < 100
+    whole = gim.run("psrl", "riverswim", 100)
+    assert np.array_equal(run.go().returns, whole.returns)
+
+
+def test_what_is_interrupted_while_it_compiles_is_kept_and_not_shown(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+
+    def broken(*_, **__):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        raise SystemError("returned a result with an exception set")
+
+    monkeypatch.setattr("gim.cli.train._go", broken)
+    monkeypatch.setattr("gim.cli.train._show", lambda *_: pytest.fail("it may need the compiler"))
+    assert main(["train", "riverswim", "--agent", "psrl", "--save", "a.npz"]) == 75
+    assert capsys.readouterr().err.endswith("gim train --resume a.npz\n")
+    assert Path("a.npz").exists()

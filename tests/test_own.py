@@ -38,6 +38,15 @@ def way_of_a_file(length: int = 3):
         P[s, 0, max(s - 1, 0)] = P[s, 1, min(s + 1, length - 1)] = 1.0
     return gim.TabularMDP(P, np.eye(length)[:, [0, 0]], horizon=STEPS)
 
+def made(steps=4):
+    return gymnasium.wrappers.TimeLimit(Walk(), steps)
+
+def table(length=3):
+    return way_of_a_file(length)
+
+mdp = table()
+number = 3
+
 class Walk(gymnasium.Env):
     observation_space = gymnasium.spaces.Discrete(2)
     action_space = gymnasium.spaces.Discrete(2)
@@ -85,6 +94,17 @@ def test_a_class_of_environments_gets_an_id(folder):
     assert str(run.agent) == f"mine_{name}"
     assert run.returns.shape == (4,)
     assert own_world(f"{name}.py:Walk") == f"{name}/Walk-v0"
+
+
+def test_a_function_that_makes_a_world_and_a_table(folder):
+    _, name = folder
+    assert gim.run("random", f"{name}.py:made:steps=3", 4).steps == 4 * 3
+    table = gim.envs.worlds.world_of(f"{name}.py:table:length=4", imports=True)
+    assert (table.S, str(table.name)) == (4, f"{name}/table-v0:length=4")
+    assert gim.envs.worlds.world_of(f"{name}.py:mdp", imports=True).S == 3
+    for wrong in ("number", "nothing"):
+        with pytest.raises(ValueError, match=rf"^{name}\.py has no world '{wrong}': name a task"):
+            own_world(f"{name}.py:{wrong}")
 
 
 def test_what_cannot_be_imported_is_one_line(folder):

@@ -32,6 +32,9 @@ NO_FIGURES = {  # beside which the page has none
     ("README.md", "gim reproduce all --scale paper"),
     ("docs/benchmarks.md", "python -m benchmarks.panel"),
     ("docs/gymnasium.md", "python -m benchmarks.stepwise"),
+    ("docs/workshop.md", "python -m benchmarks.start"),
+    ("docs/workshop.md", "python -m benchmarks.versions ../before"),
+    ("docs/workshop.md", "python -m benchmarks.walks"),
 }
 
 

@@ -36,7 +36,7 @@ def interrupts() -> Iterator[list[int]]:
     and end bit for bit as if it had not been stopped. In the command a second signal ends the
     process, see `commanded`.
     """
-    caught: list[int] = []
+    caught = [signal.SIGINT.value] if broken_off() else []  # it was lost on the way
 
     def note(number: int, frame: Any) -> None:
         watch.noted += 1
@@ -61,12 +61,22 @@ def commanded(interrupted: Ending) -> Iterator[None]:
     def note(number: int, frame: Any) -> None:
         watch.noted += 1
         if watch.noted == 1:
+            watch.raised = True
             raise KeyboardInterrupt
 
     watch = Watch(_taken(), command=True)
     watch.endings.append(interrupted)
     with _watched(note, watch):
         yield
+
+
+def broken_off() -> bool:
+    """Whether the command was told to end in the middle of something, which may be broken.
+
+    A KeyboardInterrupt ends the generators of a compiler for ever, and others make another error of
+    it, or none.
+    """
+    return bool(_watch) and _watch[0].raised
 
 
 @contextmanager
@@ -91,6 +101,7 @@ class Watch:
     def __init__(self, taken: tuple[int, ...], command: bool = False) -> None:
         self.taken, self.command = taken, command
         self.times = self.noted = 0  # signals that the thread has heard; that Python has
+        self.raised = False  # whether the first was a KeyboardInterrupt
         self.said, self.over = threading.Event(), threading.Event()
         self.endings: list[Ending] = []
 

@@ -29,7 +29,7 @@ from typing import Any, NoReturn, TextIO, cast
 
 import gim
 from gim._base.escapes import CONTROL, DEAD, Guarded
-from gim._base.interrupts import commanded, ending
+from gim._base.interrupts import broken_off, commanded, ending
 from gim._base.limits import bounded_memory, too_large
 from gim._base.own import import_own
 from gim._base.registry import did_you_mean
@@ -82,30 +82,39 @@ def _answer(words: list[str]) -> int:
     with warnings.catch_warnings():
         warnings.simplefilter("default", UserWarning)
         warnings.showwarning = _show_warning
-        try:
-            with bounded_memory(), commanded(lambda: ("interrupted", INTERRUPTED)):
-                status = _run(words)
-                sys.stdout.flush()
-        except BrokenPipeError:  # the reader has seen enough: gim envs | head
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 0
-        except (ValueError, OSError) as problem:
-            return _say(message(problem), WRONG)
-        except MemoryError as problem:
-            return _say(too_large(problem), WRONG)
-        except RecursionError:
-            return _say("what was given is nested too deep", WRONG)
-        except CanGoOn as stop:
-            return _say(f"interrupted; {stop}", RESUMABLE)
+        try:  # a signal may also come while it says what is wrong
+            with commanded(lambda: ("interrupted", INTERRUPTED)):
+                return _status(words)
         except KeyboardInterrupt:
             return _say("interrupted", INTERRUPTED)
-        except SystemExit as end:  # argparse, after --help and --version
-            return int(end.code or 0)
-        except Exception as problem:
-            if is_interrupt(problem):
-                return _say("interrupted", INTERRUPTED)
-            traceback.print_exc()
-            return _say(BUG, FAILED)
+
+
+def _status(words: list[str]) -> int:
+    """Run the command; say in one line what is wrong."""
+    try:
+        with bounded_memory():
+            status = _run(words)
+            sys.stdout.flush()
+    except BrokenPipeError:  # the reader has seen enough: gim envs | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (ValueError, OSError) as problem:
+        return _say(message(problem), WRONG)
+    except MemoryError as problem:
+        return _say(too_large(problem), WRONG)
+    except RecursionError:
+        return _say("what was given is nested too deep", WRONG)
+    except CanGoOn as stop:
+        return _say(f"interrupted; {stop}", RESUMABLE)
+    except KeyboardInterrupt:
+        return _say("interrupted", INTERRUPTED)
+    except SystemExit as end:  # argparse, after --help and --version
+        return int(end.code or 0)
+    except Exception as problem:
+        if is_interrupt(problem):
+            return _say("interrupted", INTERRUPTED)
+        traceback.print_exc()
+        return _say(BUG, FAILED)
     return status
 
 
@@ -261,7 +270,13 @@ def can_go_on(how: str) -> Iterator[None]:
 
 
 def is_interrupt(problem: BaseException) -> bool:
-    """Whether this was Ctrl-C, also at the moment in which compiled code hands its result over."""
+    """Whether this was Ctrl-C, also at the moment in which compiled code hands its result over.
+
+    Or what has become of it in the code of others (`broken_off`): what fails after it fails for it,
+    unless something is wrong with what was given or with a disk.
+    """
+    if broken_off() and isinstance(problem, Exception):
+        return not isinstance(problem, (ValueError, OSError))
     cause: BaseException | None = problem
     while isinstance(cause, SystemError):  # one for each call that it came through
         cause = cause.__cause__
@@ -279,7 +294,10 @@ def message(problem: Exception) -> str:
     text = _line(text)
     if text.startswith(TOO_BIG):
         text = too_large(problem)
-    return text if len(text) <= LONGEST else f"{text[:LONGEST]}..."
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2  # what is wrong stands at either end, a long name in the middle
+    return f"{text[:half]} ... {text[-half:]}"
 
 
 def _folder_is_gone() -> bool:

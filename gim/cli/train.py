@@ -22,7 +22,7 @@ from functools import partial
 from pathlib import Path
 
 from gim._base import files
-from gim._base.interrupts import ending, interrupts, say
+from gim._base.interrupts import broken_off, ending, interrupts, say
 from gim._base.limits import check_trials
 from gim._base.own import own
 from gim._base.terminal import count
@@ -148,7 +148,7 @@ def _one(run: Run, path: Path | None, policy_path: Path | None, every: float | N
 def _played(
     run: Run, kept: Checkpoints | None, policy_path: Path | None, how: str, stopped: bool = False
 ) -> int:
-    paused = False
+    paused, shows = False, True
     try:
         if stopped:
             raise KeyboardInterrupt
@@ -160,6 +160,7 @@ def _played(
                 _keep(run, kept.path)
             raise
         paused = True
+        shows = not broken_off()  # else nothing was played, and the compiler may be broken
     try:
         if kept is not None:  # before all else, which may take its time
             with interrupts() as late:
@@ -167,7 +168,8 @@ def _played(
             paused |= bool(late)
     finally:  # a full disk must not cost the result, nor a closed pipe or terminal the exit status
         with suppress(OSError) if paused else nullcontext():
-            _show(run, policy_path)
+            if shows:
+                _show(run, policy_path)
     if paused:
         say(f"paused after {run.returns.size:,} episodes; {how}")
         return INTERRUPTED if kept is None else RESUMABLE

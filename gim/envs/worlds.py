@@ -4,7 +4,7 @@
 - ``my.npz``: an MDP that was saved
 - ``FrozenLake-v1:map_name=8x8,is_slippery=true``: a Gymnasium id, with what its maker takes
 - ``my_module:MyEnv-v0``, ``my_file.py:MyEnv``: after a module or a file was imported that registers
-  it, or has a class of environments of this name
+  it, or has of this name a class of environments, a function that makes a world, or a `TabularMDP`
 
 An environment that carries its table of probabilities becomes a `TabularMDP` and runs compiled;
 any other is stepped through.
@@ -13,7 +13,9 @@ any other is stepped through.
 from __future__ import annotations
 
 import difflib
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import gymnasium
 
@@ -66,7 +68,7 @@ def own_world(text: str) -> str:
     """The spec string of a world, once the module in front of it is imported; see `gim._base.own`.
 
     The module registers the world, as a task or with Gymnasium; or it is a class of environments,
-    which then gets an id of Gymnasium's.
+    a function that makes a world, or a `TabularMDP`, which then gets an id of Gymnasium's.
     """
     parts = split(text, tasks)
     if parts is None:
@@ -74,12 +76,23 @@ def own_world(text: str) -> str:
     module, (name, colon, args) = import_own(parts[0]), parts[1].partition(":")
     made = getattr(module, name, None)
     known = tasks.known_as(made)
-    if known is None and isinstance(made, type) and issubclass(made, gymnasium.Env):
+    if known is None and (callable(made) or isinstance(made, TabularMDP)):
         known = f"{module.__name__.replace('.', '-')}/{name}-v0"
         if known not in gymnasium.registry:
-            gymnasium.register(known, made)  # type: ignore[arg-type]
+            gymnasium.register(known, partial(_environment, made))
         asked.setdefault(text, str(Path.cwd()))
+    if known is None and name not in tasks and name not in gymnasium.registry:
+        raise ValueError(
+            f"{parts[0]} has no world {name!r}: name a task or an id that it registers, a class of "
+            "environments, a function that makes a world, or a TabularMDP"
+        )
     return parts[1] if known is None else f"{known}{colon}{args}"
+
+
+def _environment(made: Any, **options: Any) -> gymnasium.Env[Any, Any]:
+    """The environment that a thing of one's own is, or makes."""
+    world = made(**options) if callable(made) else made
+    return world.to_gymnasium() if isinstance(world, TabularMDP) else world
 
 
 def _imported(text: str, allowed: bool) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Sequence
 from typing import Any
 
@@ -42,6 +43,9 @@ def _groups(labels: Sequence[Any], look: Any) -> list[list[int]]:
 
 
 def _look(label: Any) -> str:
-    text = " ".join(str(label).split())
+    if isinstance(label, tuple):
+        return repr(tuple(map(_look, label)))
+    seen = unicodedata.normalize("NFC", str(label))  # an accent as a letter of its own, or not
+    text = " ".join("".join(c for c in seen if unicodedata.category(c) != "Cf").split())
     whole = WHOLE.fullmatch(text)
     return whole[1] if whole else text

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ class Coder:
         self.column = column
         self.codes: dict[Any, int] = {}
         self.text = True  # all labels came as text: numbers among them are still to be read
+        self.merged: tuple[str, ...] = ()  # texts that are one number, of the first such
 
     def __call__(self, values: Any, column: str | None = None) -> Codes:
         """The codes of these values, -1 where one is missing; `column` is theirs, for a message."""
@@ -73,6 +75,10 @@ class Coder:
         labels = list(self.codes)
         read = (as_numbers(labels) if self.text else None) or [_whole(each) for each in labels]
         met = list(dict.fromkeys(read))
+        if self.text and len(met) < len(read):
+            many = Counter(read)
+            twice = next(label for label in read if many[label] > 1)
+            self.merged = tuple(labels[i] for i, label in enumerate(read) if label == twice)
         kinds = {str if isinstance(label, str) else type(label) for label in met}
         if kinds <= {int, float, bool} or len(kinds) == 1:
             met.sort(key=_order)

@@ -52,6 +52,11 @@ class Part:
         found = {column: place[codes] for column, codes in whole.items()}
         faults.mark(found[self.name] < 0, self.name, "nothing stands here, but a label must")
         check_spelling(levels, found, faults)
+        if texts := self.coder.merged:
+            self.remarks.append(
+                f"column {self.name!r}: {' and '.join(map(repr, texts[:2]))} are read as one "
+                "number: if they are two labels, put a letter in front"
+            )
         for labels in case_differences(levels):
             shown = " and ".join(map(repr, labels[:2]))
             self.remarks.append(

@@ -14,6 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
+import gymnasium
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +23,7 @@ from gim._compile.jit import hot
 from gim.belief.intervals import mean_interval
 from gim.belief.shares import percent
 from gim.envs.worlds import World, world_of
+from gim.mdp.gymnasium_table import limit_of
 from gim.mdp.names import Names
 from gim.mdp.naming import Built, names_of
 from gim.mdp.policy import Policy
@@ -48,8 +50,7 @@ class Evaluation:
     Attributes:
         mean: of the returns.
         lower, upper: where the expected return lies, with the share of `gim.belief.shares`; NaN
-        where too
-            little was seen to say (`gim.belief.intervals`).
+            where too little was seen to say (`gim.belief.intervals`).
         returns: [episodes] what each episode earned.
         note: what the interval rests on, or why there is none.
     """
@@ -88,7 +89,8 @@ def evaluate(
         world: whatever `gim.run` takes.
         episodes: how many to play.
         seed: fixes every bit.
-        horizon: H for an environment that has no time limit of its own, or another one.
+        horizon: H for an environment that has no time limit of its own, or another one; None: its
+            own, else the steps that the policy is made for.
 
     Example:
         >>> import gim
@@ -102,6 +104,8 @@ def evaluate(
     if horizon is not None:
         horizon = whole("horizon", horizon, 1)
     built = world_of(world, horizon, imports=True)
+    if horizon is None and isinstance(policy, Policy) and isinstance(built, gymnasium.Env):
+        horizon = policy.horizon if limit_of(built) is None else None
     try:
         run = prepare(Following(policy, built), built, episodes, seed, horizon)
         ends = _ends(run)
