@@ -11,13 +11,13 @@ import pytest
 
 import gim
 from gim.analogy.base import Inference, inferences
+from gim.analogy.experience import within_experience
 from gim.analogy.prior import no_prior, prior_of
 from gim.belief.evidence import Evidence
 from gim.belief.knowledge import knowledge_of as belief_from
 from gim.cli import main
 from gim.logs import case, experience
 from gim.logs.case import belief_of_log
-from gim.analogy.experience import within_experience
 from gim.logs.learned import _spanned
 from gim.logs.page import page
 from gim.logs.safe import METHODS

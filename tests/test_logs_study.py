@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from gim.analogy.experience import CONVINCING, convincing
 from gim.envs.random_mdp import _hardest
 from gim.logs.case import inferred
-from gim.analogy.experience import CONVINCING, convincing
 from gim.logs.safe import safe_policy
 from gim.logs.truth import placed
 from gim.planning import evaluate

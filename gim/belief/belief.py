@@ -32,6 +32,7 @@ from gim.belief.shares import SHARE
 from gim.belief.worlds import Worlds
 from gim.mdp.names import Names
 from gim.mdp.naming import names_of
+from gim.model.halves import Order
 from gim.model.learned import LearnedModel
 from gim.model.rewards import KnownRewards, reward_range
 from gim.model.tally import Triples, total, triples_of
@@ -72,6 +73,7 @@ class Belief:
         done: what was done of late, where that is known.
         witnesses: what `policy` earned where it was played.
         names: labels of states and actions.
+        order: of states and actions, in which they are drawn, if that is not by number.
 
     Example:
         >>> import gim
@@ -97,6 +99,7 @@ class Belief:
     done: Done | None = None
     witnesses: tuple[Witness, ...] = ()
     names: tuple[Names, Names] | None = None
+    order: Order | None = None
 
     @property
     def belief(self) -> Belief:
@@ -112,7 +115,8 @@ class Belief:
     def worlds(self) -> Worlds:
         """What is held possible."""
         seed = [self.seed, int(self.knowledge.counts.n.sum())]  # leaves a run's own alone
-        return Worlds(self.knowledge, self.infer, self._frame, self._aim, self.beginnings, seed)
+        given = self._frame, self._aim, self.beginnings, seed, self.order
+        return Worlds(self.knowledge, self.infer, *given)
 
     @property
     def _aim(self) -> Aim:

@@ -33,7 +33,7 @@ from gim.belief.aim import Aim
 from gim.belief.estimate import Estimate
 from gim.belief.knowledge import Knowledge
 from gim.model.deploy import RULE
-from gim.model.halves import halved
+from gim.model.halves import Order, halved
 from gim.planning import Plan, backward_induction, evaluate, plan
 from gim.planning.planners import Model
 
@@ -76,6 +76,7 @@ class Worlds:
         aim: horizon and discount of what is asked.
         begins: where episodes begin.
         seed: of all that is drawn.
+        order: of states and actions, in which they are drawn: by default as they are numbered.
     """
 
     def __init__(
@@ -86,9 +87,10 @@ class Worlds:
         aim: Aim,
         begins: Beginnings,
         seed: Any,
+        order: Order | None = None,
     ) -> None:
         self.belief, self.infer, self.frame, self.aim = belief, infer, frame, aim
-        self.begins, self.seed = begins, seed
+        self.begins, self.seed, self.order = begins, seed, order
         self.whole = self._estimate(belief, 0)
 
     def _rng(self, what: int) -> np.random.Generator:
@@ -117,9 +119,12 @@ class Worlds:
         found, whole = [], self.whole
         for division in range(DIVISIONS):
             rng = self._rng(100 + division)
-            counts = halved(self.belief.counts, rng)
+            counts = halved(self.belief.counts, rng, self.order)
             seen = self.begins.seen
-            part = rng.binomial(seen.astype(np.int64), 0.5) if seen.size else seen
+            part = seen.copy()
+            if seen.size:
+                turn = slice(None) if self.order is None else self.order[0]
+                part[turn] = rng.binomial(seen[turn].astype(np.int64), 0.5)
             for k, own in enumerate(counts):
                 half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
                 begun = part if k == 0 else seen - part
@@ -127,6 +132,16 @@ class Worlds:
                 start = begun / max(begun.sum(), 1) if known else self.begins.mean
                 found.append((_instead(half, whole), start))
         return found
+
+    def _begun(self, rng: np.random.Generator) -> Floats:
+        """Where episodes begin, drawn: [draws, S], or [1, S] where it is certain."""
+        if self.order is None or not self.begins.seen.size:
+            return self.begins.drawn(DRAWS, rng)
+        turn, begins = self.order[0], self.begins
+        found = begins._replace(seen=begins.seen[turn], may=begins.may[turn]).drawn(DRAWS, rng)
+        back = np.empty_like(found)
+        back[:, turn] = found
+        return back
 
     @cached_property
     def drawn(self) -> list[tuple[Floats, Floats]]:
@@ -139,7 +154,7 @@ class Worlds:
         """How far what is asked differs between the worlds."""
         whole, start = self.whole, self.begins.mean
         mean = ask(whole.model(), start)
-        begins = self.begins.drawn(DRAWS, self._rng(300))
+        begins = self._begun(self._rng(300))
         drawn = np.array(
             [
                 ask(whole.model(p, r), begins[min(k, len(begins) - 1)])

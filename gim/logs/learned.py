@@ -256,6 +256,7 @@ class Learned:
             told=told is not None,
             witnesses=self._witnesses,
             names=self.log.names(),
+            order=self.log.as_met,
         )
 
     @cached_property

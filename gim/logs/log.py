@@ -174,6 +174,15 @@ class Log:
         return Beginnings(self.start, self.begun, may, listed=False, once=once)
 
     @cached_property
+    def as_met(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The states and the actions in the order in which rows have them, then all others.
+
+        What is drawn goes by it: figures must not depend on how labels sort.
+        """
+        states = np.column_stack([self.rows.s, self.rows.t]).ravel()
+        return _by_first(states, self.S), _by_first(self.rows.a, self.A)
+
+    @cached_property
     def returns(self) -> Floats:
         """[episodes] the sum of rewards of each."""
         return np.add.reduceat(self.rows.r, self.starts)
@@ -331,6 +340,14 @@ def _columns(variables: Variables | None, over: bool) -> tuple[str, ...] | None:
     """The names of variables, where labels are tuples of them."""
     several = variables is not None and len(variables.names) > 1 and not over
     return variables.names if several and variables is not None else None
+
+
+def _by_first(codes: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """The numbers 0 to n - 1, those that occur first by where they first do."""
+    first = np.full(n, codes.size, np.int64)
+    met, place = np.unique(codes, return_index=True)
+    first[met] = place
+    return np.argsort(first, kind="stable")
 
 
 def _many(n: int, what: str) -> str:

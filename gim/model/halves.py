@@ -19,19 +19,31 @@ Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of squares
 
 
-def halved(counts: Counts, rng: np.random.Generator) -> tuple[Counts, Counts]:
+Order = tuple[NDArray[np.int64], NDArray[np.int64]]  # of states [S] and of actions [A]
+
+
+def halved(
+    counts: Counts, rng: np.random.Generator, order: Order | None = None
+) -> tuple[Counts, Counts]:
     """Two halves of the counts, which add up to them.
 
     Of single rewards only sums were kept: the rewards of a half are drawn around their share of the
     sum, as far as they scatter.
+
+    Args:
+        counts: of all.
+        rng: the one source of randomness.
+        order: of states and actions, in which it is used: by default as they are numbered.
     """
     S, A = counts.n.shape
     by_triple = counts.paid.size > 0
     halves, met = [], np.flatnonzero(counts.next > 0)
     N = counts.next[met]
+    key = counts.keys[met] if counts.keys.size else met
+    turn = _in_order(key, S, A, order)  # who draws first
+    met, N, key = met[turn], N[turn], key[turn]
     kept = np.floor(N)
     part: Floats = rng.binomial(kept.astype(np.int64), 0.5) + (N - kept) / 2.0
-    key = counts.keys[met] if counts.keys.size else met
     pair = key // S
     R, R2 = (counts.paid[met], counts.paid2[met]) if by_triple else (counts.R, counts.R2)
     visits = N if by_triple else counts.n.ravel().astype(np.float64)
@@ -52,6 +64,15 @@ def halved(counts: Counts, rng: np.random.Generator) -> tuple[Counts, Counts]:
             )
         halves.append(found._replace(R=sums.reshape(S, A), R2=squares.reshape(S, A)))
     return without_empty(halves[0]), without_empty(halves[1])
+
+
+def _in_order(key: NDArray[np.int64], S: int, A: int, order: Order | None) -> NDArray[np.int64]:
+    """Triples as states and actions come in an order."""
+    if order is None:
+        return np.argsort(key, kind="stable")
+    s, a = (np.argsort(each) for each in order)
+    pair, t = np.divmod(key, S)
+    return np.argsort((s[pair // A] * A + a[pair % A]) * S + s[t], kind="stable")
 
 
 def _drawn(

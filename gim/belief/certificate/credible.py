@@ -2,8 +2,8 @@
 
 What the policy earns in the mean of the belief is in the middle, and to either side lie so many
 standard deviations as Student's t stays within with this share: some of their causes are known from
-four halves only. The same of what the best policy earns gives the upper bound. It holds if the world is as likely as those that were drawn and
-inferred anew; benchmarks count how often it does.
+four halves only. The same of what the best policy earns gives the upper bound. It holds if the
+world is as likely as those that were drawn and inferred anew; benchmarks count how often it does.
 """
 
 from __future__ import annotations
