@@ -437,3 +437,17 @@ def test_what_is_interrupted_while_it_compiles_is_kept_and_not_shown(tmp_path, m
     assert main(["train", "riverswim", "--agent", "psrl", "--save", "a.npz"]) == 75
     assert capsys.readouterr().err.endswith("gim train --resume a.npz\n")
     assert Path("a.npz").exists()
+
+
+def test_an_interrupt_that_was_lost_is_heard_before_files_are_written(tmp_path, monkeypatch):
+    def lost(plain=gim.learn, **options):
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return plain(**options)
+
+    monkeypatch.chdir(tmp_path)
+    Path("log.csv").write_text("s,a,r,s2\n" + "0,0,1,1\n1,1,0,0\n" * 3)
+    monkeypatch.setattr("gim.cli.learn.learn", lambda log, **options: lost(log=log, **options))
+    words = ["learn", "log.csv", "--state", "s", "--action", "a", "--reward", "r", "--next", "s2"]
+    assert main([*words, "--out", "here"]) == 130
+    assert not Path("here").exists()

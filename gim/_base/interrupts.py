@@ -79,6 +79,12 @@ def broken_off() -> bool:
     return bool(_watch) and _watch[0].raised
 
 
+def heed() -> None:
+    """End here if the command was told to end and that was lost on the way."""
+    if broken_off():
+        raise KeyboardInterrupt
+
+
 @contextmanager
 def ending(how: Ending) -> Iterator[None]:
     """Say how a second signal ends the command while inside: it is asked in the thread."""

@@ -63,9 +63,7 @@ def _check_signature(kind: str, name: str, f: Any) -> None:
     if not callable(f):
         raise ValueError(f"{kind} has no {name}: write @hot {form}, see gim/runs/agent.py")
     if not hasattr(f, "py_func") and not vars(numba.config)["DISABLE_JIT"]:
-        raise ValueError(
-            f"{kind}.{name} is not compiled: write @hot (gim._compile.jit) above {form}"
-        )
+        raise ValueError(f"{kind}.{name} is not compiled: write @hot (of gim.agents) above {form}")
     signature = inspect.signature(getattr(f, "py_func", f))
     try:
         signature.bind(*GIVEN[name])

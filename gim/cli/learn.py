@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from gim._base.files import replacing_all
+from gim._base.interrupts import heed
 from gim._base.terminal import duration
 from gim.belief.certificate import certifiable
 from gim.belief.worlds import ASKED
@@ -85,6 +86,7 @@ def run(args: argparse.Namespace) -> int:
         )
         _forecast_for_ever(learned, bar)
         for i, (what, part) in enumerate(PARTS.items()):
+            heed()
             bar.wait(i + 1, what)
             part(learned)
         bar.wait(len(PARTS) + 1, "the page")
@@ -92,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
             learned.describe(),
             page(learned, f"{Path(args.log).name}: a policy from a log"),
         )
+    heed()
     with replacing_all(args.out) as made:
         learned.policy.to_csv(made / "policy.csv")
         learned.policy.to_json(made / "policy.json")
