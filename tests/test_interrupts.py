@@ -16,6 +16,7 @@ import pytest
 import gim
 from gim._base import interrupts
 from gim._base.files import load
+from gim._compile import backend
 from gim.cli import main
 from gim.runs.checkpoints import Checkpoints
 from gim.runs.run import prepare
@@ -451,3 +452,22 @@ def test_an_interrupt_that_was_lost_is_heard_before_files_are_written(tmp_path, 
     words = ["learn", "log.csv", "--state", "s", "--action", "a", "--reward", "r", "--next", "s2"]
     assert main([*words, "--out", "here"]) == 130
     assert not Path("here").exists()
+
+
+@pytest.mark.parametrize("number", SIGNALS)
+def test_a_compiler_is_never_broken_off(number, monkeypatch):
+    """An exception in what it hands to C has ended the interpreter."""
+    heard = []
+
+    def compiling(self, sig):
+        signal.raise_signal(number)
+        heard.append("compiled")
+
+    @interrupts.commanded(lambda: ("", 0))
+    def command():
+        backend.made(lambda: 0, backend.Entry, {}).compile(())
+
+    monkeypatch.setattr("numba.core.dispatcher.Dispatcher.compile", compiling)
+    with pytest.raises(KeyboardInterrupt):
+        command()
+    assert heard == ["compiled"]

@@ -86,6 +86,32 @@ def heed() -> None:
 
 
 @contextmanager
+def deferred() -> Iterator[None]:
+    """Let Python hear signals when this is over; the thread speaks and ends the command meanwhile.
+
+    For a compiler: what it hands to C must return, and an exception on the way out may leave it
+    broken for ever or end the interpreter.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    numbers = _watch[0].taken if _watch else (signal.SIGINT,)
+    before: dict[int, Any] = {
+        number: handler for number in numbers if callable(handler := signal.getsignal(number))
+    }
+    held: list[int] = []
+    for number in before:
+        signal.signal(number, lambda number, _: held.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for number in held:
+            before[number](number, None)
+
+
+@contextmanager
 def ending(how: Ending) -> Iterator[None]:
     """Say how a second signal ends the command while inside: it is asked in the thread."""
     endings = _watch[0].endings if _watch else []

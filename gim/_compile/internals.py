@@ -41,6 +41,7 @@ from numba.extending import (
 )
 from numba.np.arrayobj import populate_array
 
+from gim._base.interrupts import deferred
 from gim._base.logged import line, say
 
 # Numba looks up what an operation means by a key that holds the options of the function that it
@@ -254,7 +255,8 @@ class Entry(Function):
         collects = gc.isenabled()
         gc.disable()  # the compiler makes many objects that live as long as it works
         try:
-            return super().compile(sig)
+            with deferred():
+                return super().compile(sig)
         finally:
             if collects:
                 gc.enable()
