@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from gim.planning.krylov import improve, pack, solve
-from gim.planning.sweeps import follow_csr, follow_dense
+from gim.planning.sweeps import follow_csr, follow_dense, gather
 
 S, A, DISCOUNT = 12, 3, 0.9
 
@@ -130,8 +130,23 @@ def test_following_a_policy_moves_ahead_by_the_mean_change(follow, sweeps):
         expected = new + DISCOUNT / (1 - DISCOUNT) * (change.min() + change.max()) / 2
     rows = csr(P) if follow is follow_csr else P
     given = (rows, pairs.astype(np.uint64), r, DISCOUNT)
-    assert follow(*given, sweeps, 0.0, v, np.empty(S)) == sweeps
+    assert follow(*given, sweeps, 0.0, v, np.empty(S))[0] == sweeps
     assert v == pytest.approx(expected)
-    assert follow(*given, 1000, 1e-10, v, np.empty(S)) < 300
+    count, span = follow(*given, 1000, 1e-10, v, np.empty(S))
+    assert count < 300
+    assert span <= 1e-10
     policy = P[pairs]
     assert v == pytest.approx(np.linalg.solve(np.eye(S) - DISCOUNT * policy, r), abs=1e-8)
+
+
+def test_rows_are_gathered_side_by_side():
+    P, _, rng = world(5)
+    rows, pairs = csr(P), np.arange(S) * A + rng.integers(A, size=S)
+    room = np.empty(P.size), np.empty(P.size, np.uint32), np.empty(S + 1, np.int64)
+    gather(rows, pairs, room)
+    weights, columns, ends = (
+        part[: None if k == 2 else room[2][-1]] for k, part in enumerate(room)
+    )
+    assert (
+        sparse.csr_array((weights, columns.astype(int), ends), (S, S)).toarray() == P[pairs]
+    ).all()
