@@ -139,14 +139,19 @@ def test_following_a_policy_moves_ahead_by_the_mean_change(follow, sweeps):
     assert v == pytest.approx(np.linalg.solve(np.eye(S) - DISCOUNT * policy, r), abs=1e-8)
 
 
-def test_rows_are_gathered_side_by_side():
+def test_rows_are_gathered_in_the_places_of_their_states():
     P, _, rng = world(5)
-    rows, pairs = csr(P), np.arange(S) * A + rng.integers(A, size=S)
-    room = np.empty(P.size), np.empty(P.size, np.uint32), np.empty(S + 1, np.int64)
-    gather(rows, pairs, room)
-    weights, columns, ends = (
-        part[: None if k == 2 else room[2][-1]] for k, part in enumerate(room)
-    )
-    assert (
-        sparse.csr_array((weights, columns.astype(int), ends), (S, S)).toarray() == P[pairs]
-    ).all()
+    weights, columns, indptr = rows = csr(P)
+    longest = np.diff(indptr).reshape(S, A).max(axis=1)
+    ends = np.repeat(np.cumsum(longest) - longest, 2)
+    places = np.full(longest.sum(), np.nan), np.zeros(longest.sum(), np.uint32), ends
+    held = np.full(S, -1)
+    for policy in (rng.integers(A, size=S), rng.integers(A, size=S)):  # the second keeps some rows
+        pairs = np.arange(S) * A + policy
+        gather(rows, pairs, held, places)
+        assert (held == pairs).all()
+        for s in range(S):
+            there = slice(ends[2 * s], ends[2 * s + 1])
+            expected = slice(indptr[pairs[s]], indptr[pairs[s] + 1])
+            assert (places[0][there] == weights[expected]).all()
+            assert (places[1][there] == columns[expected]).all()

@@ -112,7 +112,8 @@ class FollowOrSolve:
         S, A = desk.sweeper.shape
         self.stalls = 0
         self._first = min(A, SLOW)
-        self._rows, self._every = desk.sweeper.room(), np.arange(S)
+        self._held, self._at = np.full(S, -1), 2 * np.arange(S)
+        self._places = desk.sweeper.places() if desk.sweeper.sparse else None
         self._patience = _patience(desk.mdp)
 
     def __call__(self, desk: Desk) -> None:
@@ -127,14 +128,14 @@ class FollowOrSolve:
         _leap(desk)
         pairs = sweeps.pairs_of(desk.policy, desk.mdp.A)
         r = desk.mdp.rewards.reshape(-1)[pairs]
-        if self._rows is not None:  # side by side they are read faster
-            sweeps.gather(desk.sweeper.rows, pairs, self._rows)
+        if self._places is not None:  # side by side rows are read faster
+            sweeps.gather(desk.sweeper.rows, pairs, self._held, self._places)
 
         def follow(times: int, enough: float) -> float:
             given = (r, desk.discount, times, enough, desk.v, desk.best)
-            if self._rows is None:
+            if self._places is None:
                 return sweeps.follow_dense(desk.sweeper.rows, pairs, *given)[1]
-            return sweeps.follow_csr(self._rows, self._every, *given)[1]
+            return sweeps.follow_csr(self._places, self._at, *given)[1]
 
         enough = max(desk.enough / 2, desk.rounding)
         if not desk.iterations:  # the first policy looks at rewards only: no more than a glance

@@ -61,7 +61,8 @@ class Inexact:
         S, A = desk.sweeper.shape
         if desk.iterations:
             desk.best += desk.discount / (1 - desk.discount) * min(desk.low, 0.0)
-        self.N = desk.sweeper.room()
+        weights, columns, _ = desk.sweeper.places()
+        self.N = weights, columns, np.empty(S + 1, np.int64)
         self.sweeps = min(SWEEPS, MANY // A)
         self.pay = np.empty(S)
         self.room = tuple(np.empty((7, S)))

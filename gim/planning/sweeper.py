@@ -51,13 +51,17 @@ class Sweeper:
         self._pairs = np.arange(0 if self.sparse else S * A)
         self._q = np.empty((0, 0) if self.sparse else (S, A))
 
-    def room(self) -> tuple[Any, Any, Any] | None:
-        """Arrays that hold the rows of any policy as a CSR; None if rows are dense."""
-        if not self.sparse:
-            return None
+    def places(self) -> tuple[Any, Any, Any]:
+        """Arrays with a place for each state that holds the CSR row of any of its actions.
+
+        Data, indices, and [2 S] where each place begins and ends; all are empty.
+        """
         (S, A), (_, indices, indptr) = self.shape, self.rows
-        entries = int(np.diff(indptr).reshape(S, A).max(axis=1).sum())
-        return np.empty(entries), np.empty(entries, indices.dtype), np.empty(S + 1, np.int64)
+        longest = np.diff(indptr).reshape(S, A).max(axis=1)
+        ends = np.cumsum(longest)
+        entries = int(ends[-1])
+        first = np.repeat(ends - longest, 2).astype(np.int64)
+        return np.empty(entries), np.empty(entries, indices.dtype), first
 
     @property
     def longest(self) -> int:

@@ -215,20 +215,26 @@ follow_csr = bind(_follow, "csr", expect=expect_csr)
 
 
 @entry
-def gather(P: Any, pairs: Any, room: Any) -> None:
-    """Copy the CSR rows of these pairs, side by side, to where there is room for them."""
+def gather(P: Any, pairs: Any, held: Any, places: Any) -> None:
+    """Copy the CSR rows of these pairs [S] to their states' places, if others are `held` there.
+
+    The place of state s, in arrays of data and indices, begins at ends[2 s] and is filled up to
+    ends[2 s + 1]: read as CSR, places = (data, indices, ends) has the state's row at 2 s.
+    """
     data, indices, indptr = P
-    weights, columns, ends = room
+    weights, columns, ends = places
     one = np.uint64(1)
-    n = np.uint64(0)
-    for k in range(pairs.size):
-        ends[k] = n
-        j, end = np.uint64(indptr[pairs[k]]), np.uint64(indptr[pairs[k] + 1])
+    for s in range(pairs.size):
+        if pairs[s] == held[s]:
+            continue
+        held[s] = pairs[s]
+        n = np.uint64(ends[2 * s])
+        j, end = np.uint64(indptr[pairs[s]]), np.uint64(indptr[pairs[s] + 1])
         while j < end:
             weights[n], columns[n] = data[j], indices[j]
             n += one
             j += one
-    ends[pairs.size] = n
+        ends[2 * s + 1] = n
 
 
 def rows_of(P: Any, S: int, A: int) -> Any:
