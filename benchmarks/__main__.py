@@ -20,6 +20,7 @@ PARTS = (
     "walks",
     "curves",
     "planning",
+    "sparse_planning",
     "large_planning",
     "large_gim",
     "large_learner",

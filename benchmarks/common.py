@@ -65,7 +65,7 @@ def peer_python(name: str) -> Path:
         print(f"(setting up {home.relative_to(ROOT)})", file=sys.stderr)
         venv.create(home, with_pip=True, clear=True)
         quiet = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run([*quiet, "--requirement", str(pins)], check=True, env=_own_environment())
+        subprocess.run([*quiet, "--requirement", str(pins)], check=True, env=own_environment())
         stamp.write_text(pins.read_text())
     return python
 
@@ -79,7 +79,7 @@ def run_script(python: Path, script: str, *arguments: str) -> Any:
     """Run a script of ``benchmarks/peers`` with this interpreter and read its last line as JSON."""
     done = subprocess.run(
         [str(python), str(PEERS / script), *arguments],
-        env=_own_environment(),
+        env=own_environment(),
         capture_output=True,
         text=True,
     )
@@ -88,7 +88,8 @@ def run_script(python: Path, script: str, *arguments: str) -> Any:
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def _own_environment() -> dict[str, str]:
+def own_environment() -> dict[str, str]:
+    """The environment variables of a peer's process."""
     # The pins of this project would rule out the older versions that some peers need.
     foreign = {"PIP_CONSTRAINT", "PYTHONPATH", "VIRTUAL_ENV"}
     return {name: value for name, value in os.environ.items() if name not in foreign}

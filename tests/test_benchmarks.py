@@ -11,7 +11,15 @@ import numpy as np
 import pytest
 
 from benchmarks import __main__ as bench
-from benchmarks import calibration, curves, large_gim, large_learner, log_bounds, versions
+from benchmarks import (
+    calibration,
+    curves,
+    large_gim,
+    large_learner,
+    log_bounds,
+    sparse_planning,
+    versions,
+)
 
 
 def made_up(monkeypatch, name, missed):
@@ -59,6 +67,13 @@ def test_bytes_kept_are_those_of_arrays_but_the_policy():
 
     memory = Memory((np.zeros(3), "x"), np.zeros(2), (np.zeros(1, bool),), None, np.zeros((9, 9)))
     assert curves.kept(memory) == 24 + 16 + 1
+
+
+def test_the_reference_of_sparse_planning_is_the_optimum():
+    mdp = sparse_planning.random_sparse(30, 4, A=3, paying=0.5)
+    assert mdp.transitions.nnz <= 30 * 3 * 4
+    exact = mdp.plan(0.99, tolerance=1e-10, method="policy_iteration").v
+    assert np.abs(sparse_planning.optimum(mdp, 0.99) - exact).max() <= sparse_planning.ERROR / 10
 
 
 @pytest.mark.filterwarnings("ignore:.*never had a known action")

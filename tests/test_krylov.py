@@ -7,7 +7,7 @@ import pytest
 from scipy import sparse
 
 from gim.planning.krylov import improve, pack, solve
-from gim.planning.sweeps import follow_csr, follow_dense
+from gim.planning.sweeps import follow_csr, follow_dense, gather
 
 S, A, DISCOUNT = 12, 3, 0.9
 
@@ -130,8 +130,28 @@ def test_following_a_policy_moves_ahead_by_the_mean_change(follow, sweeps):
         expected = new + DISCOUNT / (1 - DISCOUNT) * (change.min() + change.max()) / 2
     rows = csr(P) if follow is follow_csr else P
     given = (rows, pairs.astype(np.uint64), r, DISCOUNT)
-    assert follow(*given, sweeps, 0.0, v, np.empty(S)) == sweeps
+    assert follow(*given, sweeps, 0.0, v, np.empty(S))[0] == sweeps
     assert v == pytest.approx(expected)
-    assert follow(*given, 1000, 1e-10, v, np.empty(S)) < 300
+    count, span = follow(*given, 1000, 1e-10, v, np.empty(S))
+    assert count < 300
+    assert span <= 1e-10
     policy = P[pairs]
     assert v == pytest.approx(np.linalg.solve(np.eye(S) - DISCOUNT * policy, r), abs=1e-8)
+
+
+def test_rows_are_gathered_in_the_places_of_their_states():
+    P, _, rng = world(5)
+    weights, columns, indptr = rows = csr(P)
+    longest = np.diff(indptr).reshape(S, A).max(axis=1)
+    ends = np.repeat(np.cumsum(longest) - longest, 2)
+    places = np.full(longest.sum(), np.nan), np.zeros(longest.sum(), np.uint32), ends
+    held = np.full(S, -1)
+    for policy in (rng.integers(A, size=S), rng.integers(A, size=S)):  # the second keeps some rows
+        pairs = np.arange(S) * A + policy
+        gather(rows, pairs, held, places)
+        assert (held == pairs).all()
+        for s in range(S):
+            there = slice(ends[2 * s], ends[2 * s + 1])
+            expected = slice(indptr[pairs[s]], indptr[pairs[s] + 1])
+            assert (places[0][there] == weights[expected]).all()
+            assert (places[1][there] == columns[expected]).all()

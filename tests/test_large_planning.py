@@ -120,6 +120,19 @@ def test_a_discount_of_9999_takes_hundreds_of_sweeps_and_not_hundreds_of_thousan
     assert (q.max(axis=1) - v).max() <= 1e-4 * plan.error + 1e-9
 
 
+@pytest.mark.parametrize("S", [60, 3000])
+def test_the_method_follows_from_what_sweeps_show_and_not_from_the_size(S):
+    rng, pairs = np.random.default_rng(2), np.repeat(np.arange(3 * S), 4)
+    drawn = rng.dirichlet(np.ones(4), 3 * S).ravel(), pairs, rng.integers(S, size=pairs.size)
+    fast, slow = csr_mdp([drawn], rng.random((S, 3))), river(S)
+    for discount in (0.95, 0.9999):
+        plan = planning.plan(fast, discount=discount, tolerance=1e-6)
+        assert plan.method == "modified_policy_iteration"
+        assert plan.iterations <= 20
+        plan = planning.plan(slow, discount=discount, tolerance=1e-6)
+        assert plan.method == "inexact_policy_iteration"
+
+
 def test_where_the_krylov_method_fails_systems_are_solved(monkeypatch):
     mdp = corner(25)
     truth = planning.plan(mdp, discount=0.999).v

@@ -10,6 +10,7 @@ from scipy import sparse
 
 import gim
 from gim import TabularMDP
+from gim.mdp import tables, validation
 from tests.random_mdps import random_mdp
 
 P2 = np.array([[[0.9, 0.1], [0.2, 0.8]], [[1.0, 0.0], [0.0, 1.0]]])
@@ -153,3 +154,25 @@ def test_a_packed_mdp_says_that_it_has_no_variables():
     meta = gim.TabularMDP(np.ones((1, 1, 1)), np.zeros((1, 1)), horizon=1, variables=None).pack()[1]
     assert meta["variables"] is None
     assert meta["action_variables"] is None
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4, 0.99])
+@pytest.mark.parametrize("block", [1, 50, 1 << 16])
+def test_expected_payments_are_those_of_csr_rows_to_the_bit(zeros, block, monkeypatch):
+    rng = np.random.default_rng(7)
+    P = rng.dirichlet(np.ones(40), (40, 3))
+    P[rng.random(P.shape) < zeros] = 0
+    paid = rng.normal(size=P.shape)
+    monkeypatch.setattr(tables, "BLOCK", block)
+    slow = np.asarray(sparse.csr_array((P * paid).reshape(120, 40)).sum(axis=1)).reshape(40, 3)
+    assert (tables.expected_payments(paid, P, 40, 3) == slow).all()
+
+
+def test_faults_of_rows_are_found_in_whatever_block_they_are(monkeypatch):
+    monkeypatch.setattr(validation, "BLOCK", 25)
+    P = np.random.default_rng(8).dirichlet(np.ones(10), (10, 3))
+    for entry, fault in ((-0.25, "negative"), (np.nan, "NaN"), (np.inf, "infinite"), (0.9, "sums")):
+        wrong = P.copy()
+        wrong[7, 1, 4] = entry
+        with pytest.raises(ValueError, match=rf"P\[7, 1.*{fault}"):
+            gim.TabularMDP(wrong, np.zeros((10, 3)))

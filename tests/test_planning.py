@@ -82,6 +82,20 @@ def test_the_bound_is_met(seed, method, discount, digits, max_iter, warm):
         assert plan.error <= max(10.0**digits, 1e-12 * np.abs(v).max() / (1 - discount) ** 2)
 
 
+@settings(max_examples=60, deadline=None)
+@given(seeds, some_discount, st.floats(-13, 1), st.integers(1, 30))
+def test_the_bound_is_met_whatever_is_chosen(seed, discount, digits, max_iter):
+    mdp = random_tiny(seed)
+    v = optimum(mdp, discount)
+    slack = 4 * np.finfo(float).eps * max(1e-300, np.abs(v).max())
+    for form in (mdp, mdp.to_sparse()):
+        plan = planning.plan(form, discount, tolerance=10.0**digits, max_iter=max_iter)
+        assert np.abs(plan.v - v).max() <= plan.error + slack
+        assert (plan.policy == plan.q.argmax(axis=1)).all()
+        assert 1 <= plan.iterations <= max_iter
+        assert plan.converged or plan.iterations == max_iter
+
+
 def test_the_bound_holds_for_rows_that_do_not_quite_sum_to_one():
     rng = np.random.default_rng(0)
     for excess in (-1e-6, 1e-6):
@@ -205,11 +219,11 @@ def test_compiled_and_plain_give_the_same_bits():
             w, best = v[0].copy(), np.zeros(19)
             pairs = sweeps.pairs_of(pi[0], 3)
             follow = version(getattr(sweeps, f"follow_{kind}"))
-            count = follow(rows, pairs, form.rewards.reshape(-1)[pairs], 0.9, 7, 0.0, w, best)
+            done = follow(rows, pairs, form.rewards.reshape(-1)[pairs], 0.9, 7, 0.0, w, best)
             sweep = version(getattr(sweeps, f"sweep_{kind}"))
             r = np.where(form.available, form.rewards, -np.inf)
             facts = sweep(rows, np.arange(57), r, 0.9, w, q[0], best, pi[0])
-            results.append((q, v, pi, w, best, np.array([count, *facts])))
+            results.append((q, v, pi, w, best, np.array([*done, *facts])))
         assert all((a == b).all() for a, b in zip(*results, strict=True))
 
 

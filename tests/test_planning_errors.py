@@ -15,8 +15,6 @@ def test_plan_chooses_by_what_it_is_given():
     assert planning.plan(mdp).v.shape == (mdp.horizon, 4)
     assert planning.plan(mdp, horizon=3).v.shape == (3, 4)
     assert planning.plan(mdp, discount=0.9).v.shape == (4,)
-    assert planning.plan(mdp, discount=0.9).method == "policy_iteration"
-    assert planning.plan(mdp.to_sparse(), discount=0.9).method == "modified_policy_iteration"
     assert planning.plan(random_tiny(2, S=20), 0.9).method == "modified_policy_iteration"
     both = planning.plan(mdp, discount=0.9, horizon=3)
     assert (both.v == planning.backward_induction(mdp, 3, 0.9).v).all()

@@ -3,9 +3,14 @@
 The problem holds P [S, A, S] (or its CSR parts), r [S, A] and the discount. Each setting is the
 keyword arguments of ``model.solve``. Handing the problem over is timed apart; to make the lists
 that it takes is not timed at all.
+
+With ``- -`` in place of the last two, settings come one by one on the standard input, a line of
+JSON each with a limit of processor seconds, beyond which the system ends the process; what is told
+of each are its seconds and its error, beside the problem's `truth`.
 """
 
 import json
+import resource
 import sys
 from statistics import median
 from time import process_time
@@ -28,10 +33,22 @@ def transitions(problem, S, A):
     }
 
 
+def serve(mdp, truth):
+    """Answer one setting after the other."""
+    for line in sys.stdin:
+        asked = json.loads(line)
+        began = process_time()
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (int(began) + 1 + asked["limit"], resource.RLIM_INFINITY)
+        )
+        mdp.solve(**asked["setting"], parallel=False)
+        seconds = process_time() - began
+        error = float(np.abs(np.array(mdp.getValueVector()) - truth).max())
+        print(json.dumps({"seconds": seconds, "error": error}), flush=True)
+
+
 def main(problem_file, values_file, settings_file):
     """Print the seconds of building and of each setting, and save the values it found."""
-    with open(settings_file) as file:
-        asked = json.load(file)
     mdp = mdpsolver.model()
     with np.load(problem_file) as file:
         problem = dict(file)
@@ -40,6 +57,11 @@ def main(problem_file, values_file, settings_file):
     began = process_time()
     mdp.mdp(discount=discount, rewards=r, **parts)
     building = process_time() - began
+    if settings_file == "-":
+        serve(mdp, problem["truth"])
+        return
+    with open(settings_file) as file:
+        asked = json.load(file)
     seconds, values = [], {}
     for i, setting in enumerate(asked["settings"]):
         began = process_time()

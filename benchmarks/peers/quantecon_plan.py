@@ -3,9 +3,14 @@
 The problem holds P [S, A, S] (or its CSR parts), r [S, A] and the discount. Each setting is the
 keyword arguments of ``DiscreteDP.solve``, or {"horizon": H} for ``backward_induction``. Building
 the DiscreteDP is timed apart.
+
+With ``- -`` in place of the last two, settings come one by one on the standard input, a line of
+JSON each with a limit of processor seconds, beyond which the system ends the process; what is told
+of each are its seconds and its error, beside the problem's `truth`.
 """
 
 import json
+import resource
 import sys
 from statistics import median
 from time import process_time
@@ -49,12 +54,34 @@ def timed(job, asked):
     return found, median(took or [first])
 
 
+def serve(problem):
+    """Answer one setting after the other."""
+    ddp, ready = model(problem), set()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        setting = asked["setting"]
+        if setting["method"] not in ready:  # compiles
+            solve(ddp, setting | {"max_iter": 2})
+            ready.add(setting["method"])
+        began = process_time()
+        resource.setrlimit(
+            resource.RLIMIT_CPU, (int(began) + 1 + asked["limit"], resource.RLIM_INFINITY)
+        )
+        v = solve(ddp, setting)
+        seconds = process_time() - began
+        error = float(np.abs(v - problem["truth"]).max())
+        print(json.dumps({"seconds": seconds, "error": error}), flush=True)
+
+
 def main(problem_file, values_file, settings_file):
     """Print the median seconds of building and of each setting, and save the values it found."""
-    with open(settings_file) as file:
-        asked = json.load(file)
     with np.load(problem_file) as file:
         problem = dict(file)
+    if settings_file == "-":
+        serve(problem)
+        return
+    with open(settings_file) as file:
+        asked = json.load(file)
     ddp, building = timed(lambda: model(problem), asked)
     for setting in asked["settings"]:  # compiles
         solve(ddp, {"horizon": 2} if "horizon" in setting else setting | {"max_iter": 2})

@@ -136,6 +136,8 @@ def _table(name: str, array: Any) -> NDArray[Any]:
 
 def _json(place: str, value: Any) -> Any:
     """The value as JSON holds it, or an error that names the place."""
+    if type(value) in (str, int, float):  # nearly all of a file's
+        return value
     if isinstance(value, np.generic) and value.dtype.kind in "biufU":
         value = value.item()
     if value is None or isinstance(value, (bool, int, float, str)):

@@ -131,5 +131,5 @@ def available_memory() -> int | None:
 
 
 def processors() -> int:
-    """How many trials can run here at a time."""
+    """How many trials, or runs, can be played here at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

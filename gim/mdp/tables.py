@@ -21,6 +21,8 @@ Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Table = Any  # [S, A, S], or a csr_array of S*A rows
 
+BLOCK = 1 << 16  # entries that are worked on while they are near: a table is read once
+
 
 def own_numbers(name: str, given: Any, axes: str = "SAS") -> Floats:
     """An own array of floats, [A, S, S] turned to [S, A, S] if the axes say so."""
@@ -111,7 +113,7 @@ def payments(by_next: Table, P: Table, terminal: Bools) -> Table:
         return _payments_csr(by_next, P, terminal)
     table = by_next.toarray().reshape(P.shape) if sparse.issparse(by_next) else by_next
     table = table if table.flags.writeable else table.copy()
-    table[P == 0] = 0
+    np.copyto(table, 0, where=P == 0)
     for s in np.flatnonzero(terminal).tolist():
         if table[s].any():
             raise ValueError(_pays(s, np.argwhere(table[s])[0][0]))
@@ -134,15 +136,23 @@ def _payments_csr(by_next: Table, P: Table, terminal: Bools) -> Table:
 def expected_payments(by_next: Table, P: Table, S: int, A: int) -> Floats:
     """The expectation of rewards by next state, [S, A].
 
-    Rows are summed as CSR whatever the storage, so that both agree bit for bit.
+    Rows are summed as those of a CSR are, without zeros, so that both forms agree bit for bit.
     """
     if sparse.issparse(P):
         paid = sparse.csr_array((P.data * by_next.data, P.indices, P.indptr), shape=P.shape)
         return np.asarray(paid.sum(axis=1)).reshape(S, A)
-    r = np.empty((S, A))
-    for s in range(S):  # a state at a time, to save memory
-        r[s] = np.asarray(sparse.csr_array(P[s] * by_next[s]).sum(axis=1)).ravel()
-    return r
+    chances, payments = P.reshape(S * A, S), by_next.reshape(S * A, S)
+    r = np.zeros(S * A)
+    rows = max(1, BLOCK // S)
+    for first in range(0, S * A, rows):
+        paid = chances[first : first + rows] * payments[first : first + rows]
+        there = paid != 0
+        counts = np.count_nonzero(there, axis=1)
+        some = np.flatnonzero(counts)
+        if some.size:
+            data = paid.ravel() if there.all() else paid[there]
+            r[first + some] = np.add.reduceat(data, (np.cumsum(counts) - counts)[some])
+    return r.reshape(S, A)
 
 
 def _leads_away(s: int, a: int, t: int) -> str:

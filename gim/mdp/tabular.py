@@ -241,13 +241,17 @@ class TabularMDP:
     def _optimal_return(self) -> float:
         return float(self.start @ planning.optimal_values(self))
 
+    @cached_property
+    def _random_return(self) -> float:
+        return self.policy_return(self.uniform_policy())
+
     def optimal_return(self) -> float:
         """Expected reward of an episode under the best time-dependent policy."""
         return self._optimal_return
 
     def random_return(self) -> float:
         """Expected reward of an episode under the uniform policy."""
-        return self.policy_return(self.uniform_policy())
+        return self._random_return
 
     def uniform_policy(self) -> Floats:
         """Probabilities [S, A], equal over the available actions."""

@@ -12,7 +12,16 @@ import numpy as np
 from scipy import sparse
 
 from gim._base.arguments import as_whole
-from gim.mdp.tables import Bools, Floats, Table, interleave, own_csr, own_numbers, pair_of
+from gim.mdp.tables import (
+    BLOCK,
+    Bools,
+    Floats,
+    Table,
+    interleave,
+    own_csr,
+    own_numbers,
+    pair_of,
+)
 
 SUM_TOLERANCE = 1e-6  # rows of float32 tables pass, forgotten successors do not
 
@@ -65,10 +74,19 @@ def rewards_of(given: Any, axes: str, S: int, A: int) -> tuple[Floats | None, Ta
 def check_rows(P: Table, needed: Bools) -> None:
     """Each needed row is a distribution: no entry negative or NaN, sum 1."""
     S, A = needed.shape
-    sums = np.asarray(P.sum(axis=-1)).reshape(S, A)  # NaN or infinite if an entry is
-    off = needed & ~(np.abs(sums - 1) <= SUM_TOLERANCE)
     data = P.data if sparse.issparse(P) else P.reshape(S * A, S)
-    if data.min(initial=0) >= 0 and not off.any() and np.isfinite(sums).all():
+    if sparse.issparse(P):
+        sums, least = np.asarray(P.sum(axis=-1)), data.min(initial=0)
+    else:
+        sums, least = np.empty(S * A), 0.0
+        rows = max(1, BLOCK // S)
+        for first in range(0, S * A, rows):
+            block = data[first : first + rows]
+            block.sum(axis=1, out=sums[first : first + rows])
+            least = min(least, block.min())  # NaN is in the sums
+    sums = sums.reshape(S, A)  # NaN or infinite if an entry is
+    off = needed & ~(np.abs(sums - 1) <= SUM_TOLERANCE)
+    if least >= 0 and not off.any() and np.isfinite(sums).all():
         return
     for bad, rule in (
         (np.isnan(data), "NaN"),

@@ -1,20 +1,30 @@
-"""One question, `plan`, and the fastest method that answers it."""
+"""One question, `plan`, and the fastest method that answers it.
+
+Which one that is, without an end, does not show in the size of an MDP but in what sweeps do to it.
+Where it mixes fast, a handful of sweeps along a policy bring all changes to one number, and a leap
+does the rest: nothing is faster. Where it does not, they would go on for 1 / (1 - discount) of
+themselves, and a linear system is solved instead: exactly if rows are dense, by a Krylov method if
+they are sparse.
+"""
 
 from __future__ import annotations
 
 import difflib
+from dataclasses import replace
 
 from scipy import sparse
 
 from gim.planning.checks import check_room, checked_horizon, checked_max_iter
-from gim.planning.desk import MAX_ITER
+from gim.planning.desk import MAX_ITER, Desk
 from gim.planning.discounted import (
+    FollowOrSolve,
+    greedily,
     modified_policy_iteration,
     policy_iteration,
     value_iteration,
 )
 from gim.planning.finite import backward_induction
-from gim.planning.inexact import inexact_policy_iteration
+from gim.planning.inexact import Inexact, inexact_policy_iteration
 from gim.planning.types import Dynamics, Plan
 
 DISCOUNTED = {
@@ -23,8 +33,6 @@ DISCOUNTED = {
     "policy_iteration": policy_iteration,
     "inexact_policy_iteration": inexact_policy_iteration,
 }
-FEW_STATES = 10  # up to here, dense, policy iteration wins
-MANY_STATES = 300  # above, sparse, inexact policy iteration does
 METHODS = ("auto", "backward_induction", *DISCOUNTED)
 
 
@@ -62,9 +70,11 @@ def plan(
         close = difflib.get_close_matches(str(method), METHODS, n=1)
         hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(METHODS)}"
         raise ValueError(f"unknown method {method!r}: {hint}")
+    limit = MAX_ITER if max_iter is None else max_iter
     if method == "auto":
-        endless = discount is not None and horizon is None
-        method = _fastest(mdp) if endless else "backward_induction"
+        if discount is not None and horizon is None:
+            return _as_seen(mdp, discount, tolerance, limit)
+        method = "backward_induction"
     if method == "backward_induction":
         H = checked_horizon(mdp.horizon if horizon is None else horizon)
         if max_iter is not None and checked_max_iter(max_iter) < H:
@@ -75,13 +85,30 @@ def plan(
         raise ValueError(f"{method} has no horizon: leave it out, or use backward_induction")
     if discount is None and (discount := mdp.discount) is None:
         raise ValueError(f"{method} needs a discount: pass discount=0.95, or another below 1")
-    limit = MAX_ITER if max_iter is None else max_iter
     return DISCOUNTED[method](mdp, discount, tolerance, limit)
 
 
-def _fastest(mdp: Dynamics) -> str:
-    """The fastest method without an end, as measured on dense, sparse, fast and slow MDPs."""
-    if sparse.issparse(mdp.transitions):
-        return "inexact_policy_iteration" if mdp.S > MANY_STATES else "modified_policy_iteration"
-    # Beyond a few states it was nowhere far behind: where it is slow it turns to direct solves.
-    return "policy_iteration" if mdp.S <= FEW_STATES else "modified_policy_iteration"
+def _as_seen(mdp: Dynamics, discount: float, tolerance: float, max_iter: int) -> Plan:
+    """The optimal plan without an end, by what sweeps show."""
+    desk = Desk(mdp, discount, tolerance, max_iter, as_csr=sparse.issparse(mdp.transitions))
+    step = _AsSeen(desk)
+    return replace(desk.iterate("", greedily(step), step, None), method=step.method)
+
+
+class _AsSeen:
+    """Follow policies; from the first that mixes slowly on, if rows are sparse, go by Krylov."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.following = FollowOrSolve(desk)
+        self.inexact: Inexact | None = None
+
+    def __call__(self, desk: Desk) -> None:
+        """Set v from what the last sweep led to."""
+        if self.inexact is None and self.following.stalls and desk.sweeper.sparse:
+            self.inexact = Inexact(desk)
+        (self.inexact or self.following)(desk)
+
+    @property
+    def method(self) -> str:
+        """What it has come to."""
+        return f"{'inexact' if self.inexact else 'modified'}_policy_iteration"

@@ -52,7 +52,6 @@ class Desk:
         self.best = np.zeros(mdp.S)
         self.policy = np.zeros(mdp.S, compact(mdp.A))
         self.iterations = 0
-        self.slow = 0  # iterations in a row that did not halve the change
         self.low, self.high = -math.inf, math.inf  # the range of best - v
         self.rounding = 0.0  # how far rounding may take each entry of best
         self._contraction = _contraction(mdp, self.discount)
@@ -60,12 +59,10 @@ class Desk:
 
     def sweep(self) -> None:
         """One Bellman sweep from v."""
-        before = self.change
         found = self.sweeper.back_up(self.discount, self.v, self.best, self.policy)
         self.low, self.high, largest = found
         self.rounding = self._terms * EPS * largest
         self.iterations += 1
-        self.slow = self.slow + 1 if self.change > before / 2 else 0
 
     def look_at_rewards(self) -> None:
         """A sweep from v = 0, which needs no transitions and does not count."""
@@ -127,6 +124,6 @@ class Desk:
 def _contraction(mdp: Dynamics, discount: float) -> float:
     """The factor by which a sweep brings values closer, with rows that sum to a bit over 1."""
     excess = ROW_EXCESS
-    if discount > 1 - 1000 * ROW_EXCESS:  # where it would count, look
+    if discount > 1 - 50 * ROW_EXCESS:  # where it would count for more than 2 %, look
         excess = max(0.0, float(mdp.transitions.sum(axis=-1).max()) - 1)
     return discount * (1 + excess)

@@ -19,6 +19,9 @@ from gim.planning.evaluation import solve_policy
 from gim.planning.linear import DENSE_SOLVE
 from gim.planning.types import Dynamics, Plan
 
+CLOSER = 0.05  # the factor by which following a policy is to bring its changes together
+SLOW = 10  # sweeps along a policy, after which it is slow if they have not
+
 
 def value_iteration(
     mdp: Dynamics,
@@ -43,7 +46,7 @@ def value_iteration(
         A plan with q [S, A], v [S] and policy [S]; `error` is met even if it ran out of sweeps.
     """
     desk = Desk(mdp, discount, tolerance, max_iter)
-    return desk.iterate("value_iteration", _greedily(_leap), _leap, v0)
+    return desk.iterate("value_iteration", greedily(_leap), _leap, v0)
 
 
 def modified_policy_iteration(
@@ -55,13 +58,13 @@ def modified_policy_iteration(
 ) -> Plan:
     """Follow the greedy policy for some cheap sweeps between two over all pairs (Puterman 1978).
 
-    A sweep over the pairs of one policy costs an A-th of a full one; some A of them are made, or
-    fewer if they bring no more. Where even so the values hardly move, as in an MDP that falls into
-    parts, the policy's value is solved for, as soon as the sweeps have cost as much as that does.
-    Arguments and result are those of `value_iteration`.
+    A sweep over the pairs of one policy costs an A-th of a full one. Where values hardly move, as
+    in an MDP that falls into parts, the policy's value is solved for, as soon as sweeps have cost
+    as much as that does. Arguments and result are those of `value_iteration`.
     """
     desk = Desk(mdp, discount, tolerance, max_iter)
-    return desk.iterate("modified_policy_iteration", _greedily(_follow), _follow, v0)
+    step = FollowOrSolve(desk)
+    return desk.iterate("modified_policy_iteration", greedily(step), step, v0)
 
 
 def policy_iteration(
@@ -76,10 +79,10 @@ def policy_iteration(
     Arguments and result are those of `value_iteration`.
     """
     desk = Desk(mdp, discount, tolerance, max_iter)
-    return desk.iterate("policy_iteration", _greedily(_solve), _solve, v0)
+    return desk.iterate("policy_iteration", greedily(_solve), _solve, v0)
 
 
-def _greedily(step: Callable[[Desk], None]) -> Callable[[Desk], None]:
+def greedily(step: Callable[[Desk], None]) -> Callable[[Desk], None]:
     """Begin as if a sweep had found the rewards alone."""
 
     def begin(desk: Desk) -> None:
@@ -94,19 +97,55 @@ def _leap(desk: Desk) -> None:
     np.add(desk.best, ahead, out=desk.v)
 
 
-def _follow(desk: Desk) -> None:
-    if desk.slow >= _patience(desk.mdp):
-        desk.slow = 0
-        _solve(desk)
-        return
-    _leap(desk)
-    # The first policy looks at rewards only: it is not worth more than a glance.
-    times = desk.mdp.A + 5 if desk.iterations else 2
-    follow = sweeps.follow_csr if desk.sweeper.sparse else sweeps.follow_dense
-    pairs = sweeps.pairs_of(desk.policy, desk.mdp.A)
-    r = desk.mdp.rewards.reshape(-1)[pairs]
-    enough = max(desk.enough / 2, desk.rounding)
-    follow(desk.sweeper.rows, pairs, r, desk.discount, times, enough, desk.v, desk.best)
+class FollowOrSolve:
+    """Follow the greedy policy for some cheap sweeps, or solve for its value.
+
+    Sweeps that cost about one over all pairs are always made, and some more where these have not
+    yet brought the changes together. If even so they are apart, the policy mixes slowly: sweeps
+    have stalled.
+
+    Attributes:
+        stalls: the number of times in a row that they did.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        S, A = desk.sweeper.shape
+        self.stalls = 0
+        self._first = min(A, SLOW)
+        self._held, self._at = np.full(S, -1), 2 * np.arange(S)
+        self._places = desk.sweeper.places() if desk.sweeper.sparse else None
+        self._patience = _patience(desk.mdp)
+
+    def __call__(self, desk: Desk) -> None:
+        """Set v from what the last sweep led to."""
+        if self.stalls < self._patience:
+            self._follow(desk)
+        else:
+            self.stalls = 0
+            _solve(desk)
+
+    def _follow(self, desk: Desk) -> None:
+        _leap(desk)
+        pairs = sweeps.pairs_of(desk.policy, desk.mdp.A)
+        r = desk.mdp.rewards.reshape(-1)[pairs]
+        if self._places is not None:  # side by side rows are read faster
+            sweeps.gather(desk.sweeper.rows, pairs, self._held, self._places)
+
+        def follow(times: int, enough: float) -> float:
+            given = (r, desk.discount, times, enough, desk.v, desk.best)
+            if self._places is None:
+                return sweeps.follow_dense(desk.sweeper.rows, pairs, *given)[1]
+            return sweeps.follow_csr(self._places, self._at, *given)[1]
+
+        enough = max(desk.enough / 2, desk.rounding)
+        if not desk.iterations:  # the first policy looks at rewards only: no more than a glance
+            follow(2, enough)
+            return
+        together = max(enough, CLOSER * (desk.high - desk.low))
+        span = follow(self._first, enough)
+        if span > together and self._first < SLOW:
+            span = follow(SLOW - self._first, together)
+        self.stalls = self.stalls + 1 if span > together else 0
 
 
 def _solve(desk: Desk) -> None:

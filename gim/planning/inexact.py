@@ -18,11 +18,11 @@ from numpy.typing import ArrayLike
 from gim.planning.desk import MAX_ITER, Desk
 from gim.planning.krylov import improve, pack, solve
 from gim.planning.linear import fits, solve_linear, under
-from gim.planning.sweeper import Sweeper
 from gim.planning.types import Dynamics, Plan
 
-SWEEPS = 4  # in place, between two values of a policy
-CLOSER = 0.02  # the factor by which BiCGSTAB brings down the residual
+SWEEPS = 2  # in place, between two values of a policy
+MANY = 8  # actions with which one sweep over all costs as much as two iterations of BiCGSTAB
+CLOSER = 0.02  # the factor by which these bring down the residual, if actions are not more
 CLOSEST = 1e-10
 LIMIT = 200  # of its iterations
 STEPS = 8  # without a new least error, after which it has to come closer
@@ -42,7 +42,7 @@ def inexact_policy_iteration(
     Arguments and result are those of `value_iteration`.
     """
     desk = Desk(mdp, discount, tolerance, max_iter, as_csr=True)
-    return desk.iterate("inexact_policy_iteration", _look_down, _Step(desk.sweeper), v0)
+    return desk.iterate("inexact_policy_iteration", _look_down, Inexact(desk), v0)
 
 
 def _look_down(desk: Desk) -> None:
@@ -50,25 +50,33 @@ def _look_down(desk: Desk) -> None:
     desk.v[:] = desk.sweeper.r.max(axis=1).min() / (1 - desk.discount)
 
 
-class _Step:
-    """The value of the last policy, about, and then some sweeps in place."""
+class Inexact:
+    """The value of the last policy, about, and then some sweeps in place.
 
-    def __init__(self, sweeper: Sweeper) -> None:
-        (S, A), (_, indices, indptr) = sweeper.shape, sweeper.rows
-        entries = int(np.diff(indptr).reshape(S, A).max(axis=1).sum())
-        self.N = np.empty(entries), np.empty(entries, indices.dtype), np.empty(S + 1, np.int64)
+    After sweeps of another kind it begins from what they have shown can surely be had. The next
+    states of each row must be sorted.
+    """
+
+    def __init__(self, desk: Desk) -> None:
+        S, A = desk.sweeper.shape
+        if desk.iterations:
+            desk.best += desk.discount / (1 - desk.discount) * min(desk.low, 0.0)
+        weights, columns, _ = desk.sweeper.places()
+        self.N = weights, columns, np.empty(S + 1, np.int64)
+        self.sweeps = min(SWEEPS, MANY // A)
         self.pay = np.empty(S)
         self.room = tuple(np.empty((7, S)))
         self.backward = False
-        self.closer = CLOSER
+        self.closer = max(CLOSEST, CLOSER ** max(1.0, A / (2 * MANY)))
         self.least, self.steps = math.inf, 0  # the least error so far, and for how many steps
         self.wait, self.pause = 0, 1  # steps until it is tried again, after the next failure
 
     def __call__(self, desk: Desk) -> None:
+        """Set v from what the last sweep led to."""
         desk.v[:] = desk.best
         if desk.iterations > 1:  # the first policy has seen a single step
             self._come_closer(desk)
-        for _ in range(min(SWEEPS, desk.max_iter - desk.iterations - 1)):
+        for _ in range(min(self.sweeps, desk.max_iter - desk.iterations - 1)):
             r, rows = desk.sweeper.r, desk.sweeper.rows
             change = improve(rows, r, desk.discount, self.backward, desk.v)
             self.backward = not self.backward
@@ -86,8 +94,9 @@ class _Step:
             self.wait -= 1
             return
         pack(desk.sweeper.rows, desk.sweeper.r, desk.discount, desk.policy, self.N, self.pay)
-        _, fell = solve(self.N, self.pay, self.closer, LIMIT, desk.v, self.room)
-        if not fell < 0.5 and not _solved(desk):
+        goal = max(self.closer, min(0.5, desk.enough / 2 / desk.change))
+        _, fell = solve(self.N, self.pay, goal, LIMIT, desk.v, self.room)
+        if not fell <= 0.5 and not _solved(desk):
             self.wait, self.pause = self.pause, 2 * self.pause
 
 

@@ -51,6 +51,18 @@ class Sweeper:
         self._pairs = np.arange(0 if self.sparse else S * A)
         self._q = np.empty((0, 0) if self.sparse else (S, A))
 
+    def places(self) -> tuple[Any, Any, Any]:
+        """Arrays with a place for each state that holds the CSR row of any of its actions.
+
+        Data, indices, and [2 S] where each place begins and ends; all are empty.
+        """
+        (S, A), (_, indices, indptr) = self.shape, self.rows
+        longest = np.diff(indptr).reshape(S, A).max(axis=1)
+        ends = np.cumsum(longest)
+        entries = int(ends[-1])
+        first = np.repeat(ends - longest, 2).astype(np.int64)
+        return np.empty(entries), np.empty(entries, indices.dtype), first
+
     @property
     def longest(self) -> int:
         """The largest number of terms in a sum over next states."""
@@ -67,12 +79,14 @@ class Sweeper:
         return sweep(self.rows, self._pairs, self.r, discount, v, self._q, best, policy)
 
     def look(self, best: Floats, policy: Any) -> tuple[float, float, float]:
-        """The same from v = 0, for which dense rows need not be read."""
-        if not self.sparse:
-            self._q[:] = 0
+        """The same from v = 0, for which no transitions need be read."""
         zero = np.zeros(self.shape[0])
-        sweep = sweep_csr if self.sparse else sweep_dense
-        return sweep(self.rows, self._pairs[:0], self.r, 0.0, zero, self._q, best, policy)
+        if self.sparse:
+            data, indices, indptr = self.rows
+            rows = data, indices, np.zeros_like(indptr)
+            return sweep_csr(rows, self._pairs, self.r, 0.0, zero, self._q, best, policy)
+        self._q[:] = 0
+        return sweep_dense(self.rows, self._pairs[:0], self.r, 0.0, zero, self._q, best, policy)
 
     def induct(self, discount: float, H: int, policy: Any) -> tuple[Floats, float]:
         """Backward induction over H steps: the values of the first [S], and the largest of all.

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from gim._compile.jit import bind, hot
+from gim._compile.jit import bind, entry, hot
 from gim.planning.types import Ints
 
 EPS = float(np.finfo(np.float64).eps)
@@ -52,10 +52,13 @@ def expect_dense(P: Any, pairs: Any, v: Any, out: Any) -> None:
 def expect_csr(P: Any, pairs: Any, v: Any, out: Any) -> None:
     """The same for CSR rows, P = (data, indices, indptr)."""
     data, indices, indptr = P
+    one = np.uint64(1)
     for k in range(pairs.size):
         x = 0.0
-        for j in range(indptr[pairs[k]], indptr[pairs[k] + 1]):
+        j, end = np.uint64(indptr[pairs[k]]), np.uint64(indptr[pairs[k] + 1])
+        while j < end:
             x += data[j] * v[indices[j]]
+            j += one
         out[k] = x
 
 
@@ -165,13 +168,16 @@ def _steps(P: Any, pairs: Any, r: Any, discount: float, H: int, v: Any, q: Any, 
 
 def _follow(
     P: Any, pairs: Any, r: Any, discount: float, sweeps: int, enough: float, v: Any, spare: Any
-) -> int:
+) -> tuple[int, float]:
     """Evaluate a policy in place: up to this many sweeps v <- r + discount P v over its pairs [S].
 
     After each, all of v moves by what the mean change would still add up to (MacQueen 1966,
     Porteus 1971); where the policy mixes fast, hardly anything else is left to do. It stops when
     the changes differ by no more than `enough`.
+
+    Gives the number of sweeps, and by how much changes differed in the last.
     """
+    span = 0.0
     for k in range(sweeps):
         expect(P, pairs, v, spare)
         low, high = np.inf, -np.inf
@@ -182,9 +188,10 @@ def _follow(
         ahead = discount / (1.0 - discount) * (low + high) / 2
         for s in range(v.size):
             v[s] = spare[s] + ahead
-        if high - low <= enough:
-            return k + 1
-    return sweeps
+        span = high - low
+        if span <= enough:
+            return k + 1, span
+    return sweeps, span
 
 
 def _visited(P: Any, pairs: Any, v: Any, out: Any) -> float:
@@ -205,6 +212,29 @@ steps_dense = bind(_steps, "dense", work=_swept, back_up=back_up_dense)
 steps_csr = bind(_steps, "csr", work=_swept, back_up=back_up_csr)
 follow_dense = bind(_follow, "dense", expect=expect_dense)
 follow_csr = bind(_follow, "csr", expect=expect_csr)
+
+
+@entry
+def gather(P: Any, pairs: Any, held: Any, places: Any) -> None:
+    """Copy the CSR rows of these pairs [S] to their states' places, if others are `held` there.
+
+    The place of state s, in arrays of data and indices, begins at ends[2 s] and is filled up to
+    ends[2 s + 1]: read as CSR, places = (data, indices, ends) has the state's row at 2 s.
+    """
+    data, indices, indptr = P
+    weights, columns, ends = places
+    one = np.uint64(1)
+    for s in range(pairs.size):
+        if pairs[s] == held[s]:
+            continue
+        held[s] = pairs[s]
+        n = np.uint64(ends[2 * s])
+        j, end = np.uint64(indptr[pairs[s]]), np.uint64(indptr[pairs[s] + 1])
+        while j < end:
+            weights[n], columns[n] = data[j], indices[j]
+            n += one
+            j += one
+        ends[2 * s + 1] = n
 
 
 def rows_of(P: Any, S: int, A: int) -> Any:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any, overload
 
@@ -15,7 +16,15 @@ import gymnasium
 from numpy.typing import NDArray
 
 from gim._base.arguments import whole
-from gim._base.limits import INT, SEED, bounded_memory, check_returns, check_steps, too_large
+from gim._base.limits import (
+    INT,
+    SEED,
+    bounded_memory,
+    check_returns,
+    check_steps,
+    processors,
+    too_large,
+)
 from gim._base.own import own
 from gim._base.params import brief
 from gim._compile.agent_functions import check_functions
@@ -36,6 +45,7 @@ from gim.runs.priors_given import Priors, Rewards, priors_given, rewards_given
 from gim.runs.reports import Callback
 from gim.runs.run_files import check_meta
 from gim.runs.runs import Run, Runs
+from gim.runs.several import play_together
 
 FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
@@ -101,7 +111,10 @@ def run(
         seed: fixes every bit of the run.
         callback: called about ten times a second with a `Report`; returning True pauses the run.
         resume: a paused run, or the file it was saved to; agent, world and seed are its own.
-        seeds: several seeds instead of one; the result is then a list of runs (`Runs`).
+        seeds: several seeds instead of one; the result is then a list of runs (`Runs`). They are
+            played at once, by threads on all cores, each bit for bit as it would be by itself; the
+            callback is called for all of them, here. A stepped environment is one for all: there
+            one run follows the other.
         horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
             a file of either, a `gim.Log` of this world, or a list of them. With
@@ -142,7 +155,15 @@ def run(
     if not isinstance(seeds, Iterable):
         raise ValueError(f"seeds = {brief(seeds)}: give several, such as range(5)")
     made = (prepare(agent, world, episodes, s, horizon, prior, rewards) for s in seeds)
-    return Runs(_warned(run.go(callback)) for run in made)
+    runs = Runs()
+    for first in made:  # a world that is stepped through is one for all: its runs take turns
+        if isinstance(first.world, TabularMDP) and (threads := processors()) > 1:
+            runs += play_together(chain([first], made), callback, threads)
+        else:
+            runs.append(first.go(callback))
+    for each in runs:
+        _warned(each)
+    return runs
 
 
 def prepare(

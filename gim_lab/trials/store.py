@@ -98,15 +98,17 @@ class Store:
         """Store a result, atomically."""
         self.trials.mkdir(parents=True, exist_ok=True)
         arrays, columns = result.pack()
-        _, modules, versions = trial.code
-        meta = {"format": FORMAT, "trial": asdict(trial), "digest": trial.digest}
+        digest, (_, modules, versions) = trial.digest, trial.code
+        meta = {"format": FORMAT, "trial": asdict(trial), "digest": digest}
         meta |= {"code": {"modules": modules, "versions": versions}, "columns": columns}
-        path = self.path(trial)
+        path = self.trials / f"{digest}.npz"
         if path.is_symlink() and not path.exists():  # it leads nowhere: nothing is lost
             path.unlink()
         files.save(path, KIND, arrays, meta)
-        for left in self.unfinished.glob(f"{trial.key}-*.npz"):  # of this code or another
-            left.unlink(missing_ok=True)
+        if self.unfinished.is_dir():
+            key = digest.partition("-")[0]
+            for left in self.unfinished.glob(f"{key}-*.npz"):  # of this code or another
+                left.unlink(missing_ok=True)
 
     def keeping(self, minutes: float) -> Callable[[Trial], Unfinished]:
         """Where each trial is kept every so many minutes while it is played."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 
 from gim._base.arguments import fraction, whole
 from gim._base.limits import SEED, STEPS
@@ -73,7 +73,7 @@ class Trial:
         Agent and task count with all their parameters, so that another default is another trial,
         and a saved MDP counts by its content.
         """
-        facts = asdict(self) | {"format": FORMAT}
+        facts = vars(self) | {"format": FORMAT}
         if self.rewards == "learn":  # as results were kept before there was a choice
             del facts["rewards"]
         facts |= {"agent": agent_in_full(self.agent), "task": task_in_full(self.task)}
