@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from gim._base import files, html
 from gim._base.arguments import whole
 from gim._base.limits import INT
 from gim.mdp import tables, validation
+from gim.mdp.distribution import Distribution, distribution
 from gim.mdp.names import Names, labels_of, plain
 from gim.mdp.policy.alignment import GivenPolicy, Place, as_array, goes_by_name
 from gim.mdp.sampling import AliasTables, make_world
@@ -192,8 +193,21 @@ class TabularMDP:
 
     # -- exact facts
 
-    def plan(self, discount: float | None = None, **options: Any) -> planning.Plan:
-        """The optimal plan: over the horizon, or discounted if a discount is given."""
+    @overload
+    def plan(
+        self, discount: float | None = None, *, average: Literal[False] = False, **options: Any
+    ) -> planning.Plan: ...
+    @overload
+    def plan(
+        self, discount: None = None, *, average: Literal[True], **options: Any
+    ) -> planning.AveragePlan: ...
+    def plan(
+        self, discount: float | None = None, *, average: bool = False, **options: Any
+    ) -> planning.Plan | planning.AveragePlan:
+        """The optimal plan: over the horizon, discounted, or by the average reward of a step."""
+        if average:
+            options["discount"] = discount
+            return planning.plan(self, average=True, **options)
         return planning.plan(self, discount=discount, **options)
 
     def names(self) -> tuple[Names, Names]:
@@ -223,15 +237,32 @@ class TabularMDP:
         horizon = self.horizon if timed else None
         return as_array(policy, Place("world", *self.names(), acts, spare, horizon))
 
-    def value(self, policy: GivenPolicy, discount: float | None = None) -> Floats:
-        """Value of a policy: [H, S] over the horizon, [S] discounted; see `as_array`."""
-        array = self.as_array(policy, timed=discount is None)
-        return planning.evaluate(self, array, discount=discount)
+    def value(
+        self, policy: GivenPolicy, discount: float | None = None, average: bool = False
+    ) -> Floats:
+        """Value of a policy: [H, S] over the horizon, [S] discounted; see `as_array`.
+
+        With `average` it is the average reward of a step without end, from each state, [S].
+        """
+        array = self.as_array(policy, timed=discount is None and not average)
+        return planning.evaluate(self, array, discount=discount, average=average)
 
     def policy_return(self, policy: GivenPolicy) -> float:
         """Expected reward of a whole episode under a policy; see `as_array`."""
         array = self.as_array(policy, everywhere=False)
         return float(self.start @ planning.first_values(self, array))
+
+    def distribution(self, policy: GivenPolicy) -> Distribution:
+        """The distribution of the return of an episode under a policy; see `as_array`.
+
+        Example:
+            >>> import gim
+            >>> wet = gim.make("wet_chicken")
+            >>> spread = wet.distribution(wet.plan().policy)
+            >>> round(spread.mean, 1), spread.quantile(0.05), round(spread.cvar(0.05), 1)
+            (226.5, 200.0, 193.2)
+        """
+        return distribution(self, self.as_array(policy, everywhere=False))
 
     def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""
