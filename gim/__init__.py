@@ -49,9 +49,11 @@ if TYPE_CHECKING:
     from gim.mdp.tabular import TabularMDP
     from gim.mdp.variables import Variables
     from gim.model import completion
+    from gim.model.constrained import Constrained, constrained
     from gim.model.learned import LearnedModel
     from gim.model.task import Task
     from gim.paper import theory
+    from gim.planning.average import AveragePlan
     from gim.planning.choose import plan
     from gim.planning.types import Plan
     from gim.runs.agent import Agent
@@ -81,8 +83,10 @@ __all__ = [
     "Agent",
     "Analogist",
     "Analogy",
+    "AveragePlan",
     "ByCompletion",
     "Certificate",
+    "Constrained",
     "DelayedQLearning",
     "DoubleQLearning",
     "Inference",
@@ -109,6 +113,7 @@ __all__ = [
     "World",
     "certify",
     "completion",
+    "constrained",
     "evaluate",
     "files",
     "from_gymnasium",

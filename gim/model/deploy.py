@@ -24,7 +24,7 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     """
     if not model.doubt.any():
         return plan_of(model).policy
-    bare = _bare(model)
+    bare = playable(model)
     rows, pays = model.rows(), np.where(bare.available, bare.rewards, -np.inf)
     policy, v = np.empty((model.horizon, model.S), np.int64), np.zeros(model.S)
     for h in reversed(range(model.horizon)):
@@ -45,11 +45,11 @@ def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -
     state without one is taken to hold the agent, and to pay the least that is known of any pair,
     if that is negative: else a cost could be escaped by what nobody has tried.
     """
-    bare = _bare(model)
+    bare = playable(model)
     return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
 
 
-def _bare(model: LearnedModel) -> Model:
+def playable(model: LearnedModel) -> Model:
     """What can be played of a model, see `plan_of`."""
     supported = model.supported & model.available
     lost = ~supported.any(axis=1, keepdims=True)
