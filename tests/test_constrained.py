@@ -70,7 +70,7 @@ def case(seed):
     over = CRITERIA[seed % 4]
     costs = {name: rng.normal(size=(mdp.S, mdp.A)) for name in ("power", "labour", "waste")}
     tables = [cost_table(name, cost, mdp) for name, cost in costs.items()]
-    sums = gim.planning.occupancy.Criterion.of(
+    sums = gim.planning.criterion.Criterion.of(
         over.get("horizon"), over.get("discount"), "average" in over, 1
     ).sums(mdp, mdp.uniform_policy(), tables)
     limits = sums + rng.normal(0, 0.3, 3) * (0.2 + np.abs(sums))

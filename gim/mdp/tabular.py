@@ -22,7 +22,9 @@ from gim.mdp.policy.alignment import GivenPolicy, Place, as_array, goes_by_name
 from gim.mdp.sampling import AliasTables, make_world
 from gim.mdp.sparse_tables import from_parts
 from gim.mdp.variables import Variables, variables_of
-from gim.planning.checks import checked_weight
+from gim.mdp.why import Why, explain
+from gim.planning.checks import checked_policy, checked_weight
+from gim.planning.criterion import Criterion
 
 if TYPE_CHECKING:
     from gim.mdp.gymnasium_env import TabularEnv
@@ -263,6 +265,52 @@ class TabularMDP:
             (226.5, 200.0, 193.2)
         """
         return distribution(self, self.as_array(policy, everywhere=False))
+
+    def why(
+        self,
+        state: Any,
+        step: int = 0,
+        policy: GivenPolicy | None = None,
+        *,
+        horizon: int | None = None,
+        discount: float | None = None,
+        average: bool = False,
+    ) -> Why:
+        """Why a policy plays what it plays in a state: what else could be, and what that loses.
+
+        Args:
+            state: as the world calls it: a label, values of variables, or a number.
+            step: the step of the episode; of no account without a horizon.
+            policy: see `as_array`; None: the best one.
+            horizon: H; with none of the three, the MDP's own.
+            discount: the weight of each step against the one before.
+            average: by the average reward of a step.
+
+        Example:
+            >>> import gim
+            >>> told = gim.make("riverswim").why(4, step=18)
+            >>> [(each.action, round(each.loss, 1)) for each in told.alternatives]
+            [('right', 0.0), ('left', 900.0)]
+            >>> print(told.sentences[0])
+            left would be as good if it paid 900 more.
+        """
+        over = Criterion.of(horizon, discount, average, self.horizon)
+        s = self.names()[0].find(state, "this world")
+        timed = over.horizon is not None
+        step = whole("step", step, 0, (over.horizon or 1) - 1) if timed else 0
+        pi: Any
+        if policy is None:
+            pi = over.plan(self).policy
+        else:
+            world = self if over.horizon is None else self.with_(horizon=over.horizon)
+            pi = checked_policy(self, world.as_array(policy, timed=timed), over.horizon)
+        row = pi[step] if pi.ndim == (2 if pi.dtype.kind in "iu" else 3) else pi
+        played = row[s] if row.ndim == 2 else np.eye(self.A)[row[s]]
+        rows = self.rows()[s * self.A : (s + 1) * self.A]
+        values = self.rewards[s], rows, over.ahead(self, pi, step)
+        gain = float(self.value(pi, average=True)[s]) if average else 0.0
+        when = step if timed else None
+        return explain(self.names(), s, when, played, values, self.available[s], gain=gain)
 
     def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""

@@ -26,7 +26,8 @@ from gim.mdp.tabular import TabularMDP
 from gim.model.deploy import playable
 from gim.model.learned import LearnedModel
 from gim.model.rewards import returned
-from gim.planning.occupancy import Criterion, Infeasible, solve_within
+from gim.planning.criterion import Criterion
+from gim.planning.occupancy import Infeasible, solve_within
 
 Floats = NDArray[np.float64]
 Cost: TypeAlias = ArrayLike | Callable[..., float]

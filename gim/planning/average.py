@@ -29,7 +29,7 @@ from gim.planning.desk import MAX_ITER
 from gim.planning.linear import entries_of, flat, under
 from gim.planning.sweeper import Sweeper
 from gim.planning.sweeps import EPS
-from gim.planning.types import Bools, Dynamics, Floats, Ints
+from gim.planning.types import Bools, Dynamics, Floats, Ints, free
 
 LAZY = 0.9  # the share of steps that relative value iteration takes
 MANY_STATES = 2000  # above, sweeps are tried before policies are solved for
@@ -85,6 +85,14 @@ class AveragePlan:
         q = self.mdp.rewards - self.gain[:, None] + more + self.bias[:, None]
         keeps = lost >= -slack - 2 * self.error
         return np.where(self.mdp.available & keeps, q, -np.inf)
+
+    def freedom(self, within: float) -> Bools:
+        """The actions that keep the gain and lose at most so much in all, bool [S, A].
+
+        What is lost if one is played once and the plan is followed from there on.
+        """
+        _, slack = _drift(self.mdp, self.bias)
+        return free(self.bias, self.q, within, 2 * (self.error + float(slack.max())))
 
 
 def average_plan(

@@ -22,13 +22,8 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from gim._base.limits import check_memory
-from gim.planning.average import average_plan
-from gim.planning.chain import chain_values
-from gim.planning.checks import checked_discount, checked_horizon, checked_weight
-from gim.planning.choose import plan
-from gim.planning.evaluation import expected_visits, solve_chain
-from gim.planning.finite import backward_induction
-from gim.planning.linear import entries_of, flat, under
+from gim.planning.criterion import Criterion
+from gim.planning.linear import entries_of, flat
 from gim.planning.planners import Model
 from gim.planning.types import Dynamics, Floats
 
@@ -36,72 +31,9 @@ NEVER = 1e-13  # the share of all plays up to which a state counts as never met
 MOST_ENTRIES = 20_000_000  # of a linear program
 UNATTAINED = 1e-6  # of the size of values: the accuracy with which programs are solved
 CLOSE = 1e-9  # by how much a least cost must exceed its limit, relatively
+LARGE = 200_000  # entries, from which on interior points come before the simplex
 TIGHT = 1e-10  # what HiGHS may violate; it takes no less
 INFEASIBLE = 2  # a status of scipy's
-
-
-@dataclass(frozen=True)
-class Criterion:
-    """What is summed: over a horizon, discounted without end, or on average.
-
-    Example:
-        >>> Criterion.of(None, 0.9, False, own_horizon=20)
-        Criterion(horizon=None, discount=0.9, average=False)
-    """
-
-    horizon: int | None
-    discount: float | None
-    average: bool
-
-    @classmethod
-    def of(
-        cls, horizon: int | None, discount: float | None, average: bool, own_horizon: int
-    ) -> Criterion:
-        """Checked; with none of the three it is over the world's own horizon."""
-        if average:
-            if horizon is not None or discount is not None:
-                raise ValueError(
-                    "the average has no end and no discount: leave out horizon, discount"
-                )
-            return cls(None, None, True)
-        if horizon is None and discount is not None:
-            return cls(None, checked_discount(discount), False)
-        weight = None if discount is None else checked_weight(discount)
-        return cls(checked_horizon(own_horizon if horizon is None else horizon), weight, False)
-
-    @property
-    def gamma(self) -> float:
-        """The weight of each step against the one before."""
-        return 1.0 if self.discount is None else self.discount
-
-    def plan(self, mdp: Dynamics) -> Any:
-        """The best plan without limits: its policy is [S] or [H, S]."""
-        if self.average:
-            return average_plan(mdp)
-        if self.horizon is None:
-            return plan(mdp, discount=self.discount)
-        return backward_induction(mdp, self.horizon, self.gamma)
-
-    def best(self, mdp: Dynamics) -> float:
-        """The largest value from the start."""
-        found = self.plan(mdp)
-        return float(mdp.start @ (found.gain if self.average else found.first))
-
-    def sums(self, mdp: Dynamics, policy: Any, tables: Sequence[Floats]) -> Floats:
-        """What each of these [S, A] comes to under a policy, from the start."""
-        if self.horizon is not None:
-            visits = expected_visits(mdp, policy, self.horizon)
-            weights = self.gamma ** np.arange(self.horizon)
-            often = np.tensordot(weights, visits, axes=1)
-            return np.array([float((often * table).sum()) for table in tables])
-        chances = np.eye(mdp.A)[policy] if policy.dtype.kind in "iu" else policy
-        P, _ = under(mdp, chances)
-        paid = [(chances * table).sum(axis=1) for table in tables]
-        if self.average:
-            each = [chain_values(P, r).gain for r in paid]
-        else:
-            each = [solve_chain(P, r, self.gamma) for r in paid]
-        return np.array([float(mdp.start @ v) for v in each])
 
 
 @dataclass(frozen=True)
@@ -239,7 +171,8 @@ class _Program:
         """The x with the least sum of a table within limits, and their prices, if there is one."""
         rows = np.array([self.weights(cost) for cost in costs]) if len(costs) else None
         right = np.array(limits, np.float64) if len(costs) else None
-        for way in ("highs", "highs-ipm"):
+        ways = ("highs", "highs-ipm")
+        for way in ways[:: -1 if self.flow.nnz > LARGE else 1]:
             found = linprog(
                 self.weights(table),
                 rows,
