@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from gim.model import completion
     from gim.model.constrained import Constrained, constrained
     from gim.model.learned import LearnedModel
+    from gim.model.simple import Simple, simplify
     from gim.model.task import Task
     from gim.paper import theory
     from gim.planning.average import AveragePlan
@@ -106,6 +107,7 @@ __all__ = [
     "Rule",
     "Run",
     "Runs",
+    "Simple",
     "TabularMDP",
     "Task",
     "TwoPhase",
@@ -127,6 +129,7 @@ __all__ = [
     "planning",
     "plot",
     "run",
+    "simplify",
     "theory",
 ]
 

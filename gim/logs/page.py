@@ -101,13 +101,8 @@ def _worth(learned: Learned) -> Iterable[str]:
     yield "<h2>Expected return</h2>"
     yield _table(("", "estimate", "from", "to"), rows)
     yield f"<p>{escape(_sentence(learned.agreement))}</p>"
-    over = (
-        "by step, on average"
-        if learned.average
-        else "for ever"
-        if case.horizon is None
-        else f"over {case.horizon} steps"
-    )
+    over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
+    over = "by step, on average" if learned.average else over
     plain = case.discount is None or learned.average
     weight = "" if plain else f", each step weighing {case.discount:g} of the last"
     chosen = f"Chosen by {type(learned.safe).__name__}."

@@ -23,8 +23,7 @@ from gim._base.terminal import table
 from gim.mdp.policy import Policy
 from gim.mdp.tables import own_numbers
 from gim.mdp.tabular import TabularMDP
-from gim.model.deploy import playable
-from gim.model.learned import LearnedModel
+from gim.model.deploy import world_of
 from gim.model.rewards import returned
 from gim.planning.criterion import Criterion
 from gim.planning.occupancy import Infeasible, solve_within
@@ -104,17 +103,13 @@ def constrained(
         >>> round(seldom.value, 2), round(seldom.free, 2), round(seldom.costs["orders"], 6)
         (10.59, 13.59, 0.3)
     """
-    mdp = _mean_of(given)
+    mdp = world_of(given)
     over = Criterion.of(horizon, discount, average, mdp.horizon)
     names = _names(costs, limits)
     tables = [cost_table(name, costs[name], mdp) for name in names]
     most = [_limit(name, limits[name]) for name in names]
-    world = mdp
-    if isinstance(mdp, LearnedModel):
-        bare = playable(mdp)
-        world = mdp.with_(available=bare.available, rewards=bare.rewards)
     try:
-        found = solve_within(world, tables, most, over)
+        found = solve_within(mdp, tables, most, over)
     except Infeasible as problem:
         raise ValueError(_said(problem, names, most)) from None
     bounds = None
@@ -129,7 +124,7 @@ def constrained(
         dict(zip(names, found.costs.tolist(), strict=True)),
         dict(zip(names, most, strict=True)),
         dict(zip(names, found.prices.tolist(), strict=True)),
-        over.best(world),
+        over.best(mdp),
         bounds,
     )
 
@@ -138,19 +133,6 @@ def _sums(mdp: TabularMDP, costs: Mapping[str, Cost], policy: Floats, over: Crit
     """Value and costs of a policy in one world."""
     tables = [cost_table(name, cost, mdp) for name, cost in costs.items()]
     return over.sums(mdp, policy, [mdp.rewards, *tables])
-
-
-def _mean_of(given: Any) -> TabularMDP:
-    """The model to plan on."""
-    for name in ("mean", "model"):
-        if isinstance(found := getattr(given, name, None), TabularMDP):
-            return found
-    if isinstance(given, TabularMDP):
-        return given
-    raise ValueError(
-        f"{brief(given)} is no world: give a TabularMDP, or what was learned (a run that counts, "
-        "gim.learn(log), a model)"
-    )
 
 
 def _names(costs: Any, limits: Any) -> list[str]:

@@ -6,9 +6,13 @@ try things out. To deploy is to plan once more on what it believes, without them
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.params import brief
+from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, backward_induction, plan
 from gim.planning.planners import Model
@@ -56,3 +60,24 @@ def playable(model: LearnedModel) -> Model:
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
     playable = model.available & (supported | lost)
     return Model(model.transitions, rewards, playable, model.horizon)
+
+
+def world_of(given: Any) -> TabularMDP:
+    """The world to plan in: itself, or the mean of what was learned, as far as it is supported.
+
+    Args:
+        given: a `TabularMDP`; a `LearnedModel`, or what has one as its `mean` or `model`.
+    """
+    for name in ("mean", "model"):
+        if isinstance(found := getattr(given, name, None), TabularMDP):
+            given = found
+            break
+    if not isinstance(given, TabularMDP):
+        raise ValueError(
+            f"{brief(given)} is no world: give a TabularMDP, or what was learned (a run that "
+            "counts, gim.learn(log), a model)"
+        )
+    if not isinstance(given, LearnedModel):
+        return given
+    bare = playable(given)
+    return given.with_(available=bare.available, rewards=bare.rewards)
