@@ -51,9 +51,12 @@ if TYPE_CHECKING:
     from gim.mdp.tabular import TabularMDP
     from gim.mdp.variables import Variables
     from gim.model import completion
+    from gim.model.constrained import Constrained, constrained
     from gim.model.learned import LearnedModel
+    from gim.model.simple import Simple, simplify
     from gim.model.task import Task
     from gim.paper import theory
+    from gim.planning.average import AveragePlan
     from gim.planning.choose import plan
     from gim.planning.types import Plan
     from gim.runs.agent import Agent
@@ -83,9 +86,11 @@ __all__ = [
     "Agent",
     "Analogist",
     "Analogy",
+    "AveragePlan",
     "Belief",
     "ByCompletion",
     "Certificate",
+    "Constrained",
     "DelayedQLearning",
     "DoubleQLearning",
     "Inference",
@@ -105,6 +110,7 @@ __all__ = [
     "Rule",
     "Run",
     "Runs",
+    "Simple",
     "TabularMDP",
     "Task",
     "TwoPhase",
@@ -113,6 +119,7 @@ __all__ = [
     "believe",
     "certify",
     "completion",
+    "constrained",
     "evaluate",
     "files",
     "from_gymnasium",
@@ -126,6 +133,7 @@ __all__ = [
     "planning",
     "plot",
     "run",
+    "simplify",
     "theory",
 ]
 

@@ -36,7 +36,9 @@ SOON = 10.0  # seconds of which nothing is said beforehand
 PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: the rest asks again
     "what it is worth": lambda learned: learned.value,
     "against what was done": lambda learned: learned.against(),
-    "a certificate": lambda learned: certifiable(learned) and learned.certificate,
+    "a certificate": lambda learned: (
+        not learned.average and certifiable(learned) and learned.certificate
+    ),
     "what to try first": lambda learned: learned.wanted,
 }
 
@@ -66,6 +68,8 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--safe", metavar="METHOD", help="spibb, ramdp:kappa=1, ... (see docs/logs.md)")
     add("--discount", type=float, metavar="G", help="weight of each step against the one before")
     add("--horizon", type=whole, metavar="H", help="steps to plan for (the longest episode)")
+    text = "plan for the average reward of a step, without end"
+    add("--average", action="store_true", help=text)
     add("--out", type=Path, required=True, metavar="FOLDER", help="where to write")
 
 
@@ -83,6 +87,7 @@ def run(args: argparse.Namespace) -> int:
             safe=args.safe,
             discount=args.discount,
             horizon=args.horizon,
+            average=args.average,
         )
         _forecast_for_ever(learned, bar)
         for i, (what, part) in enumerate(PARTS.items()):

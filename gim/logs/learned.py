@@ -9,10 +9,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
+from gim._base.arguments import whole
 from gim._base.escapes import shown
+from gim.analogy.base import Frame
+from gim.analogy.structure.rule import Rule
 from gim.analogy.witnesses import Witness, refuted
 from gim.belief.aim import Aim
+from gim.belief.analogies import analogies, rule_names
 from gim.belief.belief import Belief
 from gim.belief.certificate import Certificate, certifiable, certify
 from gim.belief.certificate.credible import more_than
@@ -21,16 +26,19 @@ from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, agreement, doubly_robust, importance_sampling, steps_of
-from gim.logs.safe.base import Floats, Safe
+from gim.logs.safe.base import Case, Floats, Safe
 from gim.logs.truth import placed
 from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
+from gim.mdp.why import Why, explain
 from gim.model.learned import LearnedModel
-from gim.planning import evaluate, plan
+from gim.planning import AveragePlan, evaluate, plan
+from gim.planning.chain import ChainValues, chain_values
 
 MOST_WANTED = 20
 WITNESSES = 20.0  # episodes, weights considered, from which on those of a log contradict
+EVERY = "any action"  # of a rule that is of all
 ROUNDING = 1e-9  # of a value
 UNTOLD = "no bound, since it would rest on how large rewards may be (reward_range=)"
 CONTRADICTED = "no bound, since the log contradicts"
@@ -74,6 +82,8 @@ class Learned:
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
+        average: whether what counts is the average reward of a step without end; values are then
+            by step, and `gain` and `bias` are there.
     """
 
     log: Log
@@ -81,6 +91,26 @@ class Learned:
     model: LearnedModel
     safe: Safe
     behind: Inferred
+    average: bool = False
+
+    @property
+    def gain(self) -> Floats:
+        """The average reward of a step without end, by the state one starts from, [S]."""
+        return self._long_run.gain
+
+    @property
+    def bias(self) -> Floats:
+        """By how much all steps together bring more than the gain does, [S]."""
+        return self._long_run.bias
+
+    @cached_property
+    def _long_run(self) -> ChainValues:
+        return long_run(self.behind.case, np.asarray(self.policy))
+
+    @property
+    def _unit(self) -> float:
+        """What a return counts as: an average is one of a far horizon, by step."""
+        return 1.0 - self.behind.case.gamma if self.average else 1.0
 
     @cached_property
     def value(self) -> Value:
@@ -128,13 +158,22 @@ class Learned:
 
     def _value(self, other: NDArray[Any] | None) -> Value:
         """What the policy is worth, or by how much more than another."""
+        own = np.asarray(self.policy)
         if other is None:
-            found = self._certified
-            return Value(found.expected, *found.earns)
-        belief = self.belief
-        own, limits = np.asarray(self.policy), belief.limits
-        given = belief.worlds, own, other, limits, belief.range_told, SHARE
-        return Value(*more_than(*given))
+            certificate = self._certified
+            found = Value(certificate.expected, *certificate.earns)
+        else:
+            belief = self.belief
+            given = belief.worlds, own, other, belief.limits, belief.range_told, SHARE
+            found = Value(*more_than(*given))
+        if not self.average:
+            return found
+        # How far it may be off is that of a far horizon; what is expected, of no end at all.
+        case, unit = self.behind.case, self._unit
+        gain = float(self.log.start @ self.gain)
+        gain -= 0.0 if other is None else float(self.log.start @ long_run(case, other).gain)
+        ends = (gain + unit * (end - found.estimate) for end in (found.lower, found.upper))
+        return Value(gain, *ends)
 
     @cached_property
     def _certified(self) -> Certificate:
@@ -173,7 +212,8 @@ class Learned:
         steps = steps_of(self.log, case, array, values_of(case, array))
         ways = {"importance sampling": importance_sampling} if case.horizon else {}
         ways["doubly robust"] = doubly_robust
-        return {name: way(steps, case.gamma, SEED) for name, way in ways.items()}
+        found = {name: way(steps, case.gamma, SEED) for name, way in ways.items()}
+        return {name: scaled(each, self._unit) for name, each in found.items()}
 
     @cached_property
     def agreement(self) -> str:
@@ -192,12 +232,15 @@ class Learned:
         """
         case = self.behind.case
         over: dict[str, Any] = {"horizon": case.horizon, "discount": case.discount}
+        if self.average:
+            over = {"average": True}
 
         def worth(policy: Any) -> float:
             v = evaluate(mdp, placed(policy, self.log, mdp), **over)
             return float(mdp.start @ (v if v.ndim == 1 else v[0]))
 
-        best = plan(mdp, **over).v
+        found = plan(mdp, **over)
+        best = found.gain if isinstance(found, AveragePlan) else found.v
         chance = evaluate(mdp, mdp.uniform_policy(), **over)
         return {
             "return": worth(np.asarray(self.policy)),
@@ -225,6 +268,7 @@ class Learned:
         doubt[n == 0] = float(np.ptp(ahead)) + case.rewards[1] - case.rewards[0]
         now = v if v.ndim == 1 else v[0]
         gain = (r + gamma * mean + doubt - now[:, None]) * chances[:, None]
+        gain *= self._unit
         gain[~self.behind.task.available | case.terminal[:, None]] = -np.inf
         best = np.argsort(-gain, axis=None, kind="stable")[:MOST_WANTED]
         found = []
@@ -236,9 +280,63 @@ class Learned:
                 )
         return found
 
+    def why(self, state: Any, step: int = 0) -> Why:
+        """Why the policy plays what it plays in a state: `str()` of what comes back explains it.
+
+        What each action is worth by the model, what follows it, how often it was seen, what was
+        learned of it in words, and what would have to be true for another.
+
+        Args:
+            state: as the log calls it.
+            step: the step of the episode, from 0; of no account without a horizon.
+        """
+        case, log, (states, actions) = self.behind.case, self.log, self.log.names()
+        s = states.find(state, "this log")
+        timed = case.horizon is not None
+        step = whole("step", step, 0, (case.horizon or 1) - 1) if timed else 0
+        self.policy.index(s, step)  # of a state that was never seen it says so
+        array = np.asarray(self.policy)
+        row = array[step] if array.ndim == (3 if array.dtype.kind == "f" else 2) else array
+        played = row[s] if row.ndim == 2 else np.eye(log.A)[row[s]]
+        v = self.bias if self.average else values_of(case, array)
+        ahead = v if not timed else v[step + 1] if step + 1 < len(v) else np.zeros(log.S)
+        rows = sparse.csr_array(case.P[s * log.A : (s + 1) * log.A])
+        chosen = [log.actions[a] for a in np.flatnonzero(played)]
+        notes = [
+            f"Nobody tried {shown(log.actions[a])} here: it is played {self._why_untried}."
+            for a in np.flatnonzero((played > 0) & self._untried[s]).tolist()
+        ]
+        n = log.counts.n[s]
+        notes.append(f"Chosen by {type(self.safe).__name__}, with {n.sum():,} visits of the state.")
+        return explain(
+            (states, actions),
+            s,
+            step if timed else None,
+            played,
+            (case.r[s], rows, ahead if self.average else case.gamma * ahead),
+            case.playable[s],
+            n,
+            [str(rule) for rule in self.rules if rule.action in (*chosen, EVERY)],
+            notes,
+            gain=float(self.gain[s]) if self.average else 0.0,
+        )
+
+    @cached_property
+    def rules(self) -> list[Rule]:
+        """What was learned of actions, in words."""
+        log, behind = self.log, self.behind
+        if not behind.belief.prior.speaks:
+            return []
+        made_of = (log.variables, log.action_variables)
+        met = behind.task.available | (log.counts.n > 0)
+        frame = Frame(met, log.terminal, (0.0, 1.0), (), *made_of)
+        return analogies(log.counts, frame, rule_names(*log.names(), *made_of))
+
     @cached_property
     def certificate(self) -> Certificate:
         """What the policy earns and loses at the most, credibly; for more see `gim.certify`."""
+        if self.average:
+            raise ValueError("certificates are of returns: learn with discount= or horizon=")
         return certify(self)
 
     @cached_property
@@ -294,6 +392,8 @@ class Learned:
     @property
     def _over(self) -> str:
         horizon, gamma = self.behind.case.horizon, self.behind.case.gamma
+        if self.average:
+            return " a step, on average"
         steps = "" if horizon is None else f" in {horizon} steps"
         return steps if gamma == 1.0 else f"{steps}, discounted by {gamma:g}"
 
@@ -307,7 +407,7 @@ class Learned:
             + (f": it plays them {self._why_untried}" if self.unseen else ""),
             f"check        {self.agreement}",
         ]
-        if certifiable(self):
+        if not self.average and certifiable(self):
             lines.append(f"certificate  {self.certificate.sentences[0]}")
         tries = [f"{shown(each.action)} in {shown(each.state)}" for each in self.wanted[:3]]
         if tries:
@@ -331,6 +431,22 @@ class Learned:
             pi = np.eye(self.log.A)[pi] if pi.ndim == 1 else pi
             here = (here[:, None] * pi).ravel() @ case.P
         return total
+
+
+def long_run(case: Case, policy: NDArray[Any]) -> ChainValues:
+    """Gain and bias of a policy, [S] or [S, A], in an estimate; an end is never left."""
+    S, A = case.r.shape
+    chances = (policy if policy.ndim == 2 else np.eye(A)[policy]) * ~case.terminal[:, None]
+    pair = np.arange(S * A)
+    rule = sparse.csr_array((chances.ravel(), (pair // A, pair)), shape=(S, S * A))
+    P = rule @ case.P + sparse.diags_array(case.terminal.astype(np.float64))
+    return chain_values(sparse.csr_array(P), (chances * case.r).sum(axis=1))
+
+
+def scaled(found: Estimate, unit: float) -> Estimate:
+    """An estimate in another unit."""
+    estimate, lower, upper, episodes = found
+    return Estimate(unit * estimate, unit * lower, unit * upper, episodes)
 
 
 def _written(value: Value, why: str = "") -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
 from gim.logs.case import baseline_of, inferred
-from gim.logs.learned import Learned
+from gim.logs.learned import Learned, scaled
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy
@@ -20,6 +20,7 @@ from gim.model.rewards import Payments
 from gim.planning.checks import checked_discount, checked_weight
 
 DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
+FAR = 0.999  # a discount that stands for the average where policies are made safe
 MOST_PLANNED = 1 << 27  # steps times pairs
 IDENTIFIERS, NEARLY = 1_000, 0.9  # states, and the share of them left once, that look like names
 ALL_ALIKE = 20  # pairs that pay the same, from which on it is worth a word
@@ -34,6 +35,7 @@ def learn(
     discount: float | None = None,
     horizon: int | None = None,
     rewards: Literal["learn"] | Payments = "learn",
+    average: bool = False,
 ) -> Learned:
     """Learn a policy from a log.
 
@@ -50,6 +52,9 @@ def learn(
         horizon: H; with neither, that of the longest episode.
         rewards: "learn", or known ones: a table [S, A] or [S, A, S], or a function of the labels
             of a state, an action and a next state.
+        average: learn for the average reward of a step without end, in place of a return: for logs
+            of what goes on and on. The policy is the safe one that looks some thousand steps ahead;
+            its `gain` and `bias` are those of no end at all, and values are by step.
 
     Example:
         >>> import gim
@@ -60,6 +65,16 @@ def learn(
     """
     if not isinstance(log, Log):
         raise ValueError(f"gim.learn takes a gim.Log, not {type(log).__name__}: see gim.from_log")
+    if average:
+        if horizon is not None or discount is not None:
+            raise ValueError("the average has no end and no discount: leave out horizon, discount")
+        if log.terminal.any():
+            warnings.warn(
+                "episodes of this log end, and an end pays nothing for ever, so that averages tend "
+                "to 0: give horizon= or discount=, or leave the ends out",
+                stacklevel=2,
+            )
+        discount = FAR
     method = safe_policy(DEFAULT if safe is None else safe)
     if discount is not None:
         discount = (checked_discount if horizon is None else checked_weight)(discount)
@@ -97,7 +112,7 @@ def learn(
     check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
     known = found.supported.any(axis=1) | log.left | log.terminal
     policy = Policy(chosen, states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found)
+    return Learned(log, policy, found.model, method, found, average)
 
 
 class Held(NamedTuple):
@@ -131,5 +146,6 @@ def held_out(log: Log, folds: int = 2, seed: int = 0, **options: Any) -> list[He
         learned = learn(log.part(fold != k), **options)
         case, policy = learned.behind.case, np.asarray(learned.policy)
         steps = steps_of(log.part(fold == k), case, policy, values_of(case, policy))
-        found.append(Held(learned.value.estimate, doubly_robust(steps, case.gamma, seed)))
+        told = scaled(doubly_robust(steps, case.gamma, seed), 1 - FAR if learned.average else 1.0)
+        found.append(Held(learned.value.estimate, told))
     return found

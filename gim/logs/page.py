@@ -13,14 +13,13 @@ import numpy as np
 
 from gim._base.escapes import escape
 from gim._base.terminal import width_of
-from gim.analogy.base import Frame
-from gim.belief.analogies import analogies, rule_names
 from gim.belief.certificate import certifiable
 from gim.belief.shares import DEVIATIONS, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
 
 ROWS = 50  # states of a table
+EXPLAINED = 3  # states of which the page says why
 CELLS = 80  # states or actions of a picture
 LINE, LETTER, WIDE, LONGEST = 13, 6.5, 11, 24  # pixels of a line, a letter, a wide one; letters
 SCREEN = '<meta name="viewport" content="width=device-width, initial-scale=1">'
@@ -29,6 +28,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto
   color: #222; background: #fff; }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
 td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
+pre { overflow-x: auto; font-size: .85rem; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; }
 .lead { font-size: 1.15rem; } .soft { color: #666; } figure { margin: 1rem 0; overflow-x: auto; }
 tr.new td { font-weight: 600; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
@@ -51,6 +51,8 @@ def page(learned: Learned, title: str) -> str:
         *_inferred(learned),
         "<h2>What the new policy does</h2>",
         *_policy(learned),
+        "<h2>Why</h2>",
+        *_reasons(learned),
         "<h2>Where it is unsure</h2>",
         *_unsure(learned),
     ]
@@ -100,7 +102,9 @@ def _worth(learned: Learned) -> Iterable[str]:
     yield _table(("", "estimate", "from", "to"), rows)
     yield f"<p>{escape(_sentence(learned.agreement))}</p>"
     over = "for ever" if case.horizon is None else f"over {case.horizon} steps"
-    weight = "" if case.discount is None else f", each step weighing {case.discount:g} of the last"
+    over = "by step, on average" if learned.average else over
+    plain = case.discount is None or learned.average
+    weight = "" if plain else f", each step weighing {case.discount:g} of the last"
     chosen = f"Chosen by {type(learned.safe).__name__}."
     text = f"Returns {over}{weight}; intervals of {percent()}. {chosen}"
     if case.horizon is not None and log.lengths.mean() < case.horizon:
@@ -109,7 +113,7 @@ def _worth(learned: Learned) -> Iterable[str]:
             "returned is for these."
         )
     yield f'<p class="soft">{escape(text)}</p>'
-    if certifiable(learned):
+    if not learned.average and certifiable(learned):
         yield f"<p>{escape(_sentence(learned.certificate.sentences[0]))}</p>"
 
 
@@ -120,11 +124,7 @@ def _inferred(learned: Learned) -> Iterable[str]:
     yield from (f"<p>{escape(_sentence(note))}</p>" for note in behind.notes)
     if not behind.belief.prior.speaks:
         return
-    made_of = (log.variables, log.action_variables)
-    met = behind.task.available | (log.counts.n > 0)
-    frame = Frame(met, log.terminal, (0.0, 1.0), (), *made_of)
-    rules = analogies(log.counts, frame, rule_names(*log.names(), *made_of))
-    if rules:
+    if rules := learned.rules:
         yield "<ul>" + "".join(f"<li>{escape(str(rule))}</li>" for rule in rules) + "</ul>"
     elif inferred:
         yield "<p>There are no words for it: states and actions are alike in what they do.</p>"
@@ -160,6 +160,16 @@ def _policy(learned: Learned) -> Iterable[str]:
     ]
     heads = ("state", "so far", "new", "visits of new", "times there")
     yield _table(heads, rows, marked=(new != old)[shown])
+
+
+def _reasons(learned: Learned) -> Iterable[str]:
+    """The first actions that the policy takes, explained: where it is most often."""
+    log, often = learned.log, learned.visits()
+    known = np.flatnonzero(learned.behind.supported.any(axis=1) & ~log.terminal)
+    yield f"<p>In Python: <code>{escape('learned.why(state, step)')}</code>.</p>"
+    for s in known[np.argsort(-often[known], kind="stable")][:EXPLAINED]:
+        told = str(learned.why(log.states[s]))
+        yield f"<pre>{escape(told)}</pre>"
 
 
 def _unsure(learned: Learned) -> Iterable[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,15 @@ from gim._base import files, html
 from gim._base.arguments import whole
 from gim._base.limits import INT
 from gim.mdp import tables, validation
+from gim.mdp.distribution import Distribution, distribution
 from gim.mdp.names import Names, labels_of, plain
 from gim.mdp.policy.alignment import GivenPolicy, Place, as_array, goes_by_name
 from gim.mdp.sampling import AliasTables, make_world
 from gim.mdp.sparse_tables import from_parts
 from gim.mdp.variables import Variables, variables_of
-from gim.planning.checks import checked_weight
+from gim.mdp.why import Why, explain
+from gim.planning.checks import checked_policy, checked_weight
+from gim.planning.criterion import Criterion
 
 if TYPE_CHECKING:
     from gim.mdp.gymnasium_env import TabularEnv
@@ -192,8 +195,21 @@ class TabularMDP:
 
     # -- exact facts
 
-    def plan(self, discount: float | None = None, **options: Any) -> planning.Plan:
-        """The optimal plan: over the horizon, or discounted if a discount is given."""
+    @overload
+    def plan(
+        self, discount: float | None = None, *, average: Literal[False] = False, **options: Any
+    ) -> planning.Plan: ...
+    @overload
+    def plan(
+        self, discount: None = None, *, average: Literal[True], **options: Any
+    ) -> planning.AveragePlan: ...
+    def plan(
+        self, discount: float | None = None, *, average: bool = False, **options: Any
+    ) -> planning.Plan | planning.AveragePlan:
+        """The optimal plan: over the horizon, discounted, or by the average reward of a step."""
+        if average:
+            options["discount"] = discount
+            return planning.plan(self, average=True, **options)
         return planning.plan(self, discount=discount, **options)
 
     def names(self) -> tuple[Names, Names]:
@@ -223,15 +239,78 @@ class TabularMDP:
         horizon = self.horizon if timed else None
         return as_array(policy, Place("world", *self.names(), acts, spare, horizon))
 
-    def value(self, policy: GivenPolicy, discount: float | None = None) -> Floats:
-        """Value of a policy: [H, S] over the horizon, [S] discounted; see `as_array`."""
-        array = self.as_array(policy, timed=discount is None)
-        return planning.evaluate(self, array, discount=discount)
+    def value(
+        self, policy: GivenPolicy, discount: float | None = None, average: bool = False
+    ) -> Floats:
+        """Value of a policy: [H, S] over the horizon, [S] discounted; see `as_array`.
+
+        With `average` it is the average reward of a step without end, from each state, [S].
+        """
+        array = self.as_array(policy, timed=discount is None and not average)
+        return planning.evaluate(self, array, discount=discount, average=average)
 
     def policy_return(self, policy: GivenPolicy) -> float:
         """Expected reward of a whole episode under a policy; see `as_array`."""
         array = self.as_array(policy, everywhere=False)
         return float(self.start @ planning.first_values(self, array))
+
+    def distribution(self, policy: GivenPolicy) -> Distribution:
+        """The distribution of the return of an episode under a policy; see `as_array`.
+
+        Example:
+            >>> import gim
+            >>> wet = gim.make("wet_chicken")
+            >>> spread = wet.distribution(wet.plan().policy)
+            >>> round(spread.mean, 1), spread.quantile(0.05), round(spread.cvar(0.05), 1)
+            (226.5, 200.0, 193.2)
+        """
+        return distribution(self, self.as_array(policy, everywhere=False))
+
+    def why(
+        self,
+        state: Any,
+        step: int = 0,
+        policy: GivenPolicy | None = None,
+        *,
+        horizon: int | None = None,
+        discount: float | None = None,
+        average: bool = False,
+    ) -> Why:
+        """Why a policy plays what it plays in a state: what else could be, and what that loses.
+
+        Args:
+            state: as the world calls it: a label, values of variables, or a number.
+            step: the step of the episode; of no account without a horizon.
+            policy: see `as_array`; None: the best one.
+            horizon: H; with none of the three, the MDP's own.
+            discount: the weight of each step against the one before.
+            average: by the average reward of a step.
+
+        Example:
+            >>> import gim
+            >>> told = gim.make("riverswim").why(4, step=18)
+            >>> [(each.action, round(each.loss, 1)) for each in told.alternatives]
+            [('right', 0.0), ('left', 900.0)]
+            >>> print(told.sentences[0])
+            left would be as good if it paid 900 more.
+        """
+        over = Criterion.of(horizon, discount, average, self.horizon)
+        s = self.names()[0].find(state, "this world")
+        timed = over.horizon is not None
+        step = whole("step", step, 0, (over.horizon or 1) - 1) if timed else 0
+        pi: Any
+        if policy is None:
+            pi = over.plan(self).policy
+        else:
+            world = self if over.horizon is None else self.with_(horizon=over.horizon)
+            pi = checked_policy(self, world.as_array(policy, timed=timed), over.horizon)
+        row = pi[step] if pi.ndim == (2 if pi.dtype.kind in "iu" else 3) else pi
+        played = row[s] if row.ndim == 2 else np.eye(self.A)[row[s]]
+        rows = self.rows()[s * self.A : (s + 1) * self.A]
+        values = self.rewards[s], rows, over.ahead(self, pi, step)
+        gain = float(self.value(pi, average=True)[s]) if average else 0.0
+        when = step if timed else None
+        return explain(self.names(), s, when, played, values, self.available[s], gain=gain)
 
     def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""

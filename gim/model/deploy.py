@@ -6,9 +6,13 @@ try things out. To deploy is to plan once more on what it believes, without them
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.params import brief
+from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.planning import Plan, backward_induction, plan
 from gim.planning.planners import Model
@@ -24,7 +28,7 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     """
     if not model.doubt.any():
         return plan_of(model).policy
-    bare = _bare(model)
+    bare = playable(model)
     rows, pays = model.rows(), np.where(bare.available, bare.rewards, -np.inf)
     policy, v = np.empty((model.horizon, model.S), np.int64), np.zeros(model.S)
     for h in reversed(range(model.horizon)):
@@ -45,14 +49,35 @@ def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -
     state without one is taken to hold the agent, and to pay the least that is known of any pair,
     if that is negative: else a cost could be escaped by what nobody has tried.
     """
-    bare = _bare(model)
+    bare = playable(model)
     return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
 
 
-def _bare(model: LearnedModel) -> Model:
+def playable(model: LearnedModel) -> Model:
     """What can be played of a model, see `plan_of`."""
     supported = model.supported & model.available
     lost = ~supported.any(axis=1, keepdims=True)
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)
     playable = model.available & (supported | lost)
     return Model(model.transitions, rewards, playable, model.horizon)
+
+
+def world_of(given: Any) -> TabularMDP:
+    """The world to plan in: itself, or the mean of what was learned, as far as it is supported.
+
+    Args:
+        given: a `TabularMDP`; a `LearnedModel`, or what has one as its `mean` or `model`.
+    """
+    for name in ("mean", "model"):
+        if isinstance(found := getattr(given, name, None), TabularMDP):
+            given = found
+            break
+    if not isinstance(given, TabularMDP):
+        raise ValueError(
+            f"{brief(given)} is no world: give a TabularMDP, or what was learned (a run that "
+            "counts, gim.learn(log), a model)"
+        )
+    if not isinstance(given, LearnedModel):
+        return given
+    bare = playable(given)
+    return given.with_(available=bare.available, rewards=bare.rewards)

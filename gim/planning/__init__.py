@@ -4,6 +4,7 @@ Imports _compile and what is below. Begin with `choose.py`, which picks the meth
 `finite.py`, backward induction.
 """
 
+from gim.planning.average import AveragePlan, average_plan, gain_and_bias
 from gim.planning.choose import plan
 from gim.planning.discounted import (
     modified_policy_iteration,
@@ -22,14 +23,17 @@ from gim.planning.inexact import inexact_policy_iteration
 from gim.planning.types import Dynamics, Plan
 
 __all__ = [
+    "AveragePlan",
     "Dynamics",
     "Plan",
+    "average_plan",
     "backward_induction",
     "backward_induction_into",
     "diameter",
     "evaluate",
     "expected_visits",
     "first_values",
+    "gain_and_bias",
     "inexact_policy_iteration",
     "modified_policy_iteration",
     "optimal_values",

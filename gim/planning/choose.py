@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import difflib
 from dataclasses import replace
+from typing import Literal, overload
 
 from scipy import sparse
 
+from gim.planning.average import METHODS as AVERAGE
+from gim.planning.average import AveragePlan, average_plan
 from gim.planning.checks import check_room, checked_horizon, checked_max_iter
 from gim.planning.desk import MAX_ITER, Desk
 from gim.planning.discounted import (
@@ -36,6 +39,7 @@ DISCOUNTED = {
 METHODS = ("auto", "backward_induction", *DISCOUNTED)
 
 
+@overload
 def plan(
     mdp: Dynamics,
     discount: float | None = None,
@@ -43,7 +47,28 @@ def plan(
     tolerance: float = 1e-8,
     method: str = "auto",
     max_iter: int | None = None,
-) -> Plan:
+    average: Literal[False] = False,
+) -> Plan: ...
+@overload
+def plan(
+    mdp: Dynamics,
+    discount: None = None,
+    horizon: None = None,
+    tolerance: float = 1e-8,
+    method: str = "auto",
+    max_iter: int | None = None,
+    *,
+    average: Literal[True],
+) -> AveragePlan: ...
+def plan(
+    mdp: Dynamics,
+    discount: float | None = None,
+    horizon: int | None = None,
+    tolerance: float = 1e-8,
+    method: str = "auto",
+    max_iter: int | None = None,
+    average: bool = False,
+) -> Plan | AveragePlan:
     """The optimal plan, by the fastest method: over a horizon, or without end if discounted.
 
     Args:
@@ -57,6 +82,8 @@ def plan(
             "policy_iteration" or "inexact_policy_iteration"; the last four take the MDP's own
             discount if none is given.
         max_iter: the largest number of sweeps over all pairs.
+        average: plan for the average reward of a step, without end and without a discount: see
+            `gim.planning.average`, whose methods it takes and whose plan it gives.
 
     Example:
         >>> import gim
@@ -66,11 +93,16 @@ def plan(
     """
     if not all(hasattr(mdp, name) for name in ("S", "A", "transitions", "rewards")):
         raise ValueError(f"a {type(mdp).__name__} cannot be planned: give a TabularMDP or a model")
-    if method not in METHODS:
-        close = difflib.get_close_matches(str(method), METHODS, n=1)
-        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(METHODS)}"
+    methods = ("auto", *AVERAGE) if average else METHODS
+    if method not in methods:
+        close = difflib.get_close_matches(str(method), methods, n=1)
+        hint = f"did you mean {close[0]!r}?" if close else f"choose from {', '.join(methods)}"
         raise ValueError(f"unknown method {method!r}: {hint}")
     limit = MAX_ITER if max_iter is None else max_iter
+    if average:
+        if discount is not None or horizon is not None:
+            raise ValueError("the average has no end and no discount: leave out horizon, discount")
+        return average_plan(mdp, tolerance, method, max_iter)
     if method == "auto":
         if discount is not None and horizon is None:
             return _as_seen(mdp, discount, tolerance, limit)

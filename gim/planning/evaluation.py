@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
 
+from gim.planning.chain import chain_values
 from gim.planning.checks import (
     check_room,
     check_work,
@@ -32,6 +33,7 @@ def evaluate(
     policy: ArrayLike,
     horizon: int | None = None,
     discount: float | None = None,
+    average: bool = False,
 ) -> Floats:
     """Value of a policy in each state, exactly: no simulation.
 
@@ -41,10 +43,16 @@ def evaluate(
         horizon: H, the number of steps; the MDP's own if None and there is no discount.
         discount: the weight of each step against the one before. Without a horizon there is no
             end, the policy is stationary, and its value is solved for.
+        average: the average reward of a step without end, the gain, in place of a value; for the
+            bias and for bounds see `gim.planning.gain_and_bias`.
 
     Returns:
         Over a horizon [H, S], row h with H - h steps to go; without [S].
     """
+    if average:
+        if discount is not None or horizon is not None:
+            raise ValueError("the average has no end and no discount: leave out horizon, discount")
+        return chain_values(*under(mdp, checked_policy(mdp, policy, None))).gain
     if discount is not None and horizon is None:
         pi = checked_policy(mdp, policy, None)
         return solve_policy(mdp, pi, checked_discount(discount))

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.arguments import number
 from gim._base.limits import check_memory
 
 Floats = NDArray[np.float64]
@@ -133,6 +134,20 @@ class Plan:
             self.steps.values(self.discount, v, q[h])
         return q if self.before is None else q[0]
 
+    def freedom(self, within: float) -> Bools:
+        """The actions that lose at most so much, bool [S, A] or [H, S, A].
+
+        What is lost if one is played here and the plan is followed from there on. Losses of several
+        steps add up: to lose at most `within` in all, give a part of it for each step.
+
+        Example:
+            >>> import gim
+            >>> plan = gim.plan(gim.make("inventory"))
+            >>> plan.freedom(0.5)[0, :3].sum(axis=1).tolist()
+            [4, 4, 5]
+        """
+        return free(self.v, self.q, within, 2 * self.error)
+
     @cached_property
     def _ahead(self) -> Floats:
         """Values of all steps, [H + 1, S]; the last row is 0. Following the policy gives them."""
@@ -141,3 +156,10 @@ class Plan:
         for h in reversed(range(H)):
             self.steps.follow(self.discount, v[h + 1], self.actions[h], v[h])
         return v
+
+
+def free(v: Floats, q: Floats, within: float, slack: float) -> Bools:
+    """The pairs whose q is at most `within` below v; `slack` is what cannot be told apart."""
+    if not number("within", within) >= 0:
+        raise ValueError(f"within = {within}: a loss is a number from 0 on")
+    return np.asarray(v[..., None] - q <= within + slack)

@@ -79,6 +79,7 @@ def evaluate(
     episodes: int = 1000,
     seed: int = 0,
     horizon: int | None = None,
+    average: bool = False,
 ) -> Evaluation:
     """Play a policy in a world.
 
@@ -91,6 +92,9 @@ def evaluate(
         seed: fixes every bit.
         horizon: H for an environment that has no time limit of its own, or another one; None: its
             own, else the steps that the policy is made for.
+        average: by step: returns over H. The first steps count as well, so that this differs from
+            the average without end by up to 1 / H times how far the policy's bias is spread: let
+            the horizon be long. `mdp.value(policy, average=True)` is exact.
 
     Example:
         >>> import gim
@@ -113,6 +117,9 @@ def evaluate(
     finally:
         if built is not world and not isinstance(built, TabularMDP):
             built.close()
+    if average:
+        H = run.task.H
+        returns, ends = returns / H, None if ends is None else (ends[0] / H, ends[1] / H)
     lower, upper, note = mean_interval(returns, ends)
     return Evaluation(float(returns.mean()), lower, upper, returns, note)
 
