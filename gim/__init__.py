@@ -38,10 +38,10 @@ if TYPE_CHECKING:
     from gim.analogy.by_completion import ByCompletion
     from gim.analogy.structure.rule import Rule
     from gim.belief.belief import Belief
-    from gim.belief.believing import believe
     from gim.belief.certificate.certificate import Certificate, certify
     from gim.envs.base import make
     from gim.envs.worlds import World
+    from gim.logs.believing import believe
     from gim.logs.learned import Learned
     from gim.logs.learning import learn
     from gim.logs.log import Log

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,9 +27,10 @@ from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness
 from gim.belief.aim import Aim, Done
 from gim.belief.analogies import analogies_of
+from gim.belief.certificate.certificate import Certificate, certify
 from gim.belief.knowledge import Knowledge, knowledge_of, learned_of
 from gim.belief.shares import SHARE
-from gim.belief.worlds import Worlds
+from gim.belief.worlds import LARGEST, Worlds
 from gim.mdp.names import Names
 from gim.mdp.naming import names_of
 from gim.model.halves import Order
@@ -40,16 +41,6 @@ from gim.model.task import Task
 from gim.planning.checks import checked_weight
 
 Floats = NDArray[np.float64]
-LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
-
-
-@runtime_checkable
-class Believes(Protocol):
-    """What has a belief: a run, and what `gim.learn` makes of a log."""
-
-    @property
-    def belief(self) -> Belief | None:
-        """What is believed; None if transitions were not counted."""
 
 
 @dataclass(frozen=True)
@@ -206,7 +197,7 @@ class Belief:
         policy: Any = None,
         share: float = SHARE,
         kind: Literal["credible", "guaranteed"] = "credible",
-    ) -> Any:
+    ) -> Certificate:
         """Bounds on what a policy earns and loses; see `gim.certify`.
 
         Args:
@@ -214,8 +205,6 @@ class Belief:
             share: the probability with which each statement on returns holds.
             kind: "credible", from worlds that are held possible, or "guaranteed", from counts.
         """
-        from gim.belief.certificate import certify
-
         about = self if policy is None else replace(self, policy=policy, witnesses=(), done=None)
         return certify(about, share, kind)
 
@@ -230,13 +219,13 @@ class Belief:
         """The belief after more was counted, in the same world.
 
         Args:
-            data: a belief, a run, what `gim.learn` gives, or what `gim.believe` takes, of the same
-                states and actions; of this one neither counts nor policy change.
+            data: a belief, a run, or what `gim.learn` gives, of the same states and actions.
         """
-        from gim.belief.believing import believe
-
-        more = data.belief if isinstance(data, Believes) else None
-        more = believe(data, infer=None) if more is None else more
+        more = getattr(data, "belief", None)
+        if not isinstance(more, Belief):
+            raise ValueError(
+                f"a {type(data).__name__} has no belief: add a run, a Learned, or gim.believe(...)"
+            )
         one, other = self.knowledge, more.knowledge
         if one.counts.n.shape != other.counts.n.shape:
             mine, theirs = one.counts.n.shape, other.counts.n.shape

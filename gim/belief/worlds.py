@@ -38,6 +38,7 @@ from gim.planning import Plan, backward_induction, evaluate, plan
 from gim.planning.planners import Model
 
 Floats = NDArray[np.float64]
+LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 DRAWS = 24
 DIVISIONS = 2  # into halves
 ASKED = DRAWS + 2 * DIVISIONS + 3  # worlds of which something is asked
@@ -198,26 +199,34 @@ class Worlds:
         """The policy to deploy: the best by the lesser of two rewards, rules doubted.
 
         Every value is less by a part of what the rule behind it may be wrong by: else a plan seeks
-        out where rules that were seen a few times are wrong to its advantage.
+        out where rules that were seen a few times are wrong to its advantage. At a pair never met
+        no rule may hold, with a chance that is known, and it then leads anywhere.
         """
         whole = self.whole
-        model = whole.model(r=whole.less)
+        model, prior = whole.model(r=whole.less), whole.posterior.prior
         found = self.best(model)
-        if not whole.doubt.any():
+        if not prior.speaks:
             return np.asarray(found.policy)
+        S, A = whole.S, whole.A
         rows, pays = model.transitions, np.where(model.available, model.rewards, -np.inf)
+        met = whole.n.reshape(S, A) > 0
+        been, lawless = met.any(axis=1), np.where(met, 0.0, prior.doubt)
 
-        def less(v: Floats) -> Floats:
+        def ahead(v: Floats) -> Floats:
             mean = rows @ v
             variance = np.maximum(rows @ (v * v) - mean * mean, 0.0)
-            return np.asarray(RULE * whole.doubt * np.sqrt(variance).reshape(pays.shape))
+            doubted = (mean - RULE * whole.doubt.ravel() * np.sqrt(variance)).reshape(S, A)
+            anywhere = v[been].mean() if been.any() else v.mean()
+            return np.asarray((1.0 - lawless) * doubted + lawless * anywhere)
 
         if self.aim.horizon is None:
-            rewards = model.rewards - less(np.asarray(found.v))
+            v = np.asarray(found.v)
+            less = (rows @ v).reshape(S, A) - ahead(v)
+            rewards = model.rewards - self.aim.discount * less
             return np.asarray(self.best(Model(rows, rewards, model.available, 1)).policy)
-        policy, v = np.empty((self.aim.horizon, len(pays)), np.int64), np.zeros(len(pays))
+        policy, v = np.empty((self.aim.horizon, S), np.int64), np.zeros(S)
         for h in reversed(range(self.aim.horizon)):
-            q = pays + self.aim.discount * (rows @ v).reshape(pays.shape) - less(v)
+            q = pays + self.aim.discount * ahead(v)
             policy[h] = q.argmax(axis=1)
             v = q.max(axis=1)
         return policy

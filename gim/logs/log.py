@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from gim._base.escapes import shown
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
-from gim.belief.belief import Belief
 from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
 from gim.mdp.names import Names
@@ -271,13 +270,6 @@ class Log:
         visits = np.array([counts.n.sum()])
         belief = Knowledge(counts, terminal, no_prior(0, 0), visits, np.array([0]))
         return believed_model(belief, task)
-
-    def believed(self, **options: Any) -> Belief:
-        """What is believed after it; see `gim.believe`."""
-        from gim.logs.learning import learn
-
-        seed = options.pop("seed", 0)
-        return replace(learn(self, **options).belief, policy=None, witnesses=(), seed=seed)
 
     def __repr__(self) -> str:
         seen, of, *_ = self.coverage

@@ -14,23 +14,26 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim._base import html
 from gim._base.arguments import fraction
+from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness, of_trail, played, refuted
-from gim.belief.aim import Aim
-from gim.belief.belief import LARGEST, Belief, Believes
+from gim.belief.aim import Aim, Done
 from gim.belief.certificate.credible import Bounds, Episodes, credible, of_pairs, possible
 from gim.belief.certificate.guaranteed import Facts, guaranteed
 from gim.belief.certificate.guaranteed import of_pairs as guaranteed_of_pairs
 from gim.belief.certificate.sentences import figure, sentences
+from gim.belief.knowledge import Knowledge
 from gim.belief.shares import SHARE
+from gim.belief.worlds import LARGEST, Worlds
 from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
+from gim.model.task import Task
 from gim.planning import plan
 from gim.planning.checks import checked_policy
 
@@ -38,6 +41,67 @@ Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Kind = Literal["credible", "guaranteed"]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+
+
+class Grounds(Protocol):
+    """What a certificate rests on: a `gim.Belief`."""
+
+    @property
+    def knowledge(self) -> Knowledge:
+        """What was counted, and what is known beforehand."""
+
+    @property
+    def task(self) -> Task:
+        """Sizes, available pairs."""
+
+    @property
+    def policy(self) -> Any:
+        """What is certified; None: the plan to deploy."""
+
+    @property
+    def worlds(self) -> Worlds:
+        """What is held possible."""
+
+    @property
+    def mean(self) -> LearnedModel:
+        """The model that is believed on average."""
+
+    @property
+    def beginnings(self) -> Beginnings:
+        """Where episodes begin."""
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """The least and the largest reward of a step, as told or as seen."""
+
+    @property
+    def range_told(self) -> bool:
+        """Whether they were told."""
+
+    @property
+    def done(self) -> Done | None:
+        """What was done of late, where that is known."""
+
+    @property
+    def witnesses(self) -> tuple[Witness, ...]:
+        """What the policy earned where it was played."""
+
+    @property
+    def assumed(self) -> tuple[str, ...]:
+        """What must be so for certificates to hold, as ends of a sentence."""
+
+    @property
+    def certifiable(self) -> bool:
+        """Whether there are not too many successors."""
+
+
+@runtime_checkable
+class Believes(Protocol):
+    """What has a belief: a run, what `gim.learn` makes of a log, a belief itself."""
+
+    @property
+    def belief(self) -> Grounds | None:
+        """What is believed; None if transitions were not counted."""
 
 
 class Coverage(NamedTuple):
@@ -217,7 +281,7 @@ def certify(
     return certified(_belief_of(run), share, kind, of_pairs, witness)
 
 
-def _belief_of(of: Believes) -> Belief:
+def _belief_of(of: Believes) -> Grounds:
     """What is to be certified, or a ValueError."""
     if not isinstance(of, Believes):
         raise ValueError(f"a {type(of).__name__} has learned nothing: give a run, or a Learned")
@@ -236,7 +300,7 @@ def certifiable(of: Believes) -> bool:
 
 
 def certified(
-    belief: Belief,
+    belief: Grounds,
     share: float = SHARE,
     kind: Kind = "credible",
     pairs_share: float | None = None,
@@ -300,7 +364,7 @@ def certified(
     return said.meets(*_witnesses(belief, policy, share, witness))
 
 
-def _facts(belief: Belief, policy: Any, limits: tuple[float, float]) -> Facts:
+def _facts(belief: Grounds, policy: Any, limits: tuple[float, float]) -> Facts:
     """What a guaranteed certificate is made from."""
     known, (S, A) = belief.knowledge, belief.knowledge.counts.n.shape
     chances = np.eye(A)[policy] if policy.dtype.kind in "iu" else policy
@@ -309,7 +373,7 @@ def _facts(belief: Belief, policy: Any, limits: tuple[float, float]) -> Facts:
     return Facts(known.counts, known.rewards, belief.worlds.whole.met, *parts, belief.beginnings)
 
 
-def episodes_of(belief: Belief, policy: Any) -> Episodes:
+def episodes_of(belief: Grounds, policy: Any) -> Episodes:
     """What episodes returned: those of a run, or as the model has it of the policy."""
     done, aim = belief.done, belief.worlds.aim
     if done is not None and done.returns.size and aim.discount == 1.0:
@@ -320,7 +384,7 @@ def episodes_of(belief: Belief, policy: Any) -> Episodes:
     return Episodes(number, sd, 2.0 * sd)
 
 
-def _assumed(given: Belief, found: Bounds) -> tuple[str, ...]:
+def _assumed(given: Grounds, found: Bounds) -> tuple[str, ...]:
     """What a certificate takes for granted, as ends of a sentence."""
     if found.within is None:
         return given.assumed
@@ -328,7 +392,7 @@ def _assumed(given: Belief, found: Bounds) -> tuple[str, ...]:
     return (*given.assumed, f"no pair pays less than {figure(low)} or more than {figure(high)}")
 
 
-def _witnesses(given: Belief, policy: Any, share: float, more: Any) -> tuple[Witness, ...]:
+def _witnesses(given: Grounds, policy: Any, share: float, more: Any) -> tuple[Witness, ...]:
     """All who know what the policy earned; returns are never discounted."""
     told, aim, done = list(given.witnesses), given.worlds.aim, given.done
     if done is not None and aim.discount == 1.0 and aim.horizon == done.pairs.shape[1]:

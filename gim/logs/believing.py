@@ -1,9 +1,10 @@
-"""`gim.believe`: a belief from whatever was counted."""
+"""`gim.believe`: a belief from whatever was counted, a log among it."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 from scipy import sparse
@@ -13,8 +14,11 @@ from gim.analogy.base import inferences
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
 from gim.belief.aim import Aim
-from gim.belief.belief import Belief, Believes
+from gim.belief.belief import Belief
+from gim.belief.certificate.certificate import Believes
 from gim.belief.knowledge import knowledge_of
+from gim.logs.learning import learn
+from gim.logs.log import Log
 from gim.mdp.tables import own_numbers
 from gim.mdp.variables import variables_of
 from gim.model.counts import Counts
@@ -24,14 +28,6 @@ from gim.model.rewards import Payments, by_function, by_pair, by_triple, none_kn
 from gim.model.tally import Triples, total
 from gim.model.task import Task
 from gim.planning.checks import checked_weight
-
-
-@runtime_checkable
-class Tells(Protocol):
-    """What knows itself how it is believed, such as a log."""
-
-    def believed(self, **options: Any) -> Belief:
-        """The belief that it leads to, with the options of `believe`."""
 
 
 def believe(
@@ -77,13 +73,14 @@ def believe(
     given |= {"discount": discount, "seed": seed}
     of_arrays: dict[str, Any] = {"start": start, "variables": variables, "available": available}
     of_arrays |= {"action_variables": action_variables, "reward_range": reward_range}
-    if isinstance(data, Believes) and not isinstance(data, Tells):
+    if isinstance(data, Believes):
         return _told(data, prior, of_arrays | given)
-    if isinstance(data, Tells):
+    if isinstance(data, Log):
         if any(each is not None for each in of_arrays.values()):
             names = ", ".join(f"{n}=" for n, each in of_arrays.items() if each is not None)
             raise ValueError(f"{names} of a log are given to gim.from_log")
-        found = data.believed(**given)
+        seed = given.pop("seed")
+        found = replace(learn(data, **given).belief, policy=None, witnesses=(), seed=seed)
         return found if prior is None else found.with_prior(models_of(prior))
     counts = counts_from(data)
     S, A = counts.n.shape
@@ -112,7 +109,7 @@ def believe(
 def _told(data: Believes, prior: Any, options: dict[str, Any]) -> Belief:
     """The belief that a run or a log has come to, with another horizon, seed or prior."""
     found = data.belief
-    if found is None:
+    if not isinstance(found, Belief):
         raise ValueError(f"{data} counts no transitions, so there is nothing to believe")
     given = {name for name, each in options.items() if each is not None}
     left = given - {"infer", "rewards", "horizon", "discount", "seed"}
@@ -164,7 +161,7 @@ def models_of(prior: Any) -> tuple[LearnedModel, ...]:
         return models_of(load_saved(prior))
     if isinstance(prior, LearnedModel):
         return (prior,)
-    if isinstance(prior, Believes) and prior.belief is not None:
+    if isinstance(prior, Believes) and isinstance(prior.belief, Belief):
         return (prior.belief.mean,)
     model = getattr(prior, "model", None)
     if isinstance(model, LearnedModel):
