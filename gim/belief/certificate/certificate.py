@@ -255,7 +255,8 @@ def certified(
     limits, V = belief.limits, np.vstack([v, np.zeros((1, v.shape[1]))])
     playable = belief.task.available & ~belief.knowledge.terminal[:, None]
     n = belief.knowledge.counts.n
-    inferred = playable & (n <= whole.weight - n)
+    inferred = playable & (whole.worth.reshape(n.shape) >= n)
+    inferred |= playable & whole.replaced.reshape(n.shape)
     F = np.ascontiguousarray(V[1:-1].T)
     if kind == "credible":
         found = credible(worlds, policy, episodes_of(belief, policy), limits, told, share)
