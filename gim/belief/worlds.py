@@ -30,7 +30,7 @@ from gim.analogy.base import Frame, Infers, Posterior
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings, new_states, weight
 from gim.belief.aim import Aim
-from gim.belief.estimate import Estimate
+from gim.belief.estimate import TINY, Estimate
 from gim.belief.knowledge import Knowledge
 from gim.model.deploy import RULE
 from gim.model.halves import halved
@@ -84,6 +84,7 @@ class Worlds:
     ) -> None:
         self.belief, self.infer, self.frame, self.aim = belief, infer, frame, aim
         self.begins, self.seed = begins, seed
+        self.start = _listed(begins.known)
         self.whole = self._estimate(belief, 0)
 
     def _rng(self, what: int) -> np.random.Generator:
@@ -118,8 +119,7 @@ class Worlds:
             for k, own in enumerate(counts):
                 half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
                 begun = part if k == 0 else seen - part
-                known = begun.any()
-                start = begun / max(begun.sum(), 1) if known else self.begins.mean
+                start = _listed(begun) if begun.any() else self.start
                 found.append((_instead(half, whole), start))
         return found
 
@@ -132,9 +132,10 @@ class Worlds:
 
     def spread(self, ask: Asked) -> Spread:
         """How far what is asked differs between the worlds."""
-        whole, start = self.whole, self.begins.mean
+        whole, start = self.whole, self.start
         mean = ask(whole.model(), start)
-        begins = self.begins.drawn(DRAWS, self._rng(300))
+        begins = _listed(self.begins.drawn(DRAWS, self._rng(300)))
+        off = ask(whole.model(), _listed(self.begins.mean)) - mean if self.begins.seen.size else 0.0
         drawn = np.array(
             [
                 ask(whole.model(p, r), begins[min(k, len(begins) - 1)])
@@ -145,7 +146,7 @@ class Worlds:
         halves = np.array([ask(model, at) for model, at in self.halves])
         return Spread(
             mean,
-            drawn.std(axis=0, ddof=1),
+            np.hypot(drawn.std(axis=0, ddof=1), off),
             np.abs(by[1] - by[0]) / 2.0,
             np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
         )
@@ -205,7 +206,7 @@ class Worlds:
     def scatter(self, policy: Any) -> float:
         """The standard deviation of what an episode of the policy returns, in the mean world."""
         model, aim = self.whole.model(), self.aim
-        (S, A), start = model.rewards.shape, self.begins.mean
+        (S, A), start = model.rewards.shape, self.start
         array = np.asarray(policy)
         chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
         v, square = np.zeros(S), np.zeros(S)
@@ -246,7 +247,11 @@ class Worlds:
         goes_on = np.repeat(~self.belief.terminal, whole.A)
         off = float(often @ (shift * goes_on))
         wide = float(np.sqrt((often * goes_on) ** 2 @ (of_reward + of_next)))
-        lost = self._nowhere() * max(self.aim.most(high)[0] + self.aim.most(-low)[0], 0.0)
+        if other is not None:  # there one policy is worth what the other is
+            return off, wide
+        if self.belief.terminal.any():  # such a state may end the episode
+            low, high = min(low, 0.0), max(high, 0.0)
+        lost = self._nowhere() * (high - low) * self.aim.most(1.0)[0]
         return off, float(np.hypot(wide, lost / np.sqrt(12.0)))  # as any number of the range
 
     def _nowhere(self) -> float:
@@ -266,7 +271,7 @@ class Worlds:
         array = np.asarray(policy)
         chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
         steady = chances.ndim == 2
-        here, often, left = self.begins.mean.copy(), np.zeros(S * A), 1.0
+        here, often, left = self.start.copy(), np.zeros(S * A), 1.0
         for h in range(aim.steps):
             plays = (here[:, None] * (chances if steady else chances[h])).ravel() * left
             often += plays
@@ -274,6 +279,11 @@ class Worlds:
             left *= aim.discount
         v = evaluate(model, policy, aim.horizon, None if aim.discount == 1.0 else aim.discount)
         return often, v if v.ndim == 1 else v[0]
+
+
+def _listed(start: NDArray[Any]) -> Floats:
+    """Where episodes begin among the states that there is a list of."""
+    return np.asarray(start / np.maximum(start.sum(axis=-1, keepdims=True), TINY))
 
 
 def _instead(half: Estimate, whole: Estimate) -> Model:
