@@ -132,6 +132,13 @@ class Estimate:
         total = self.pattern.sums(data)[self.pattern.pair]
         return np.where(total > 0, data / np.where(total > 0, total, 1.0), self.q)
 
+    def drawn_means(self, rng: np.random.Generator) -> Floats:
+        """p(s'|s,a) on the pattern with every rule drawn; a pair that follows none is its own."""
+        p, pair = self.rows(self.drawn_rules(rng)), self.pattern.pair
+        weight = np.where((self.worth == 0)[pair], rng.standard_gamma(np.maximum(self.N, TINY)), 0)
+        total = self.pattern.sums(weight)[pair]
+        return np.where(total > 0, weight / np.where(total > 0, total, 1.0), p)
+
     def drawn_pairs(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
         """Transitions [S*A, S] drawn whole, rules and what pairs differ from them by.
 

@@ -4,7 +4,8 @@ What is asked of a world, such as what a policy earns there, is asked of the mea
 of others that it might have been. The squares of four differences add up:
 
 - *rules*: worlds drawn from the posterior, one draw for each rule and for the coefficients of what
-  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way;
+  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way.
+  A pair of which nothing is inferred is a rule of its own;
 - *rewards*: the two beliefs of what triples pay, half of their difference;
 - *halves*: what each half of the data would have said, with everything inferred anew: which
   candidate, which contexts, which rewards. Four halves of two divisions. A half differs from the
@@ -128,7 +129,7 @@ class Worlds:
         """Chances and rewards on the pattern of the whole, drawn."""
         rng, whole = self._rng(200), self.whole
         r = whole.drawn_rewards(DRAWS, rng)
-        return [(whole.rows(whole.drawn_rules(rng)), each) for each in r]
+        return [(whole.drawn_means(rng), each) for each in r]
 
     def spread(self, ask: Asked) -> Spread:
         """How far what is asked differs between the worlds."""
