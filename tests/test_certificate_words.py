@@ -14,7 +14,6 @@ from gim.belief.certificate.sentences import (
     of_returns,
     part_of_the_best,
     sentences,
-    unknown_loss,
 )
 from gim.belief.shares import percent
 
@@ -26,14 +25,11 @@ def certificate(inferred=0, unmet=0, silent=0, **other):
         "share": 0.9,
         "of_pairs": 0.9,
         "useless": False,
-        "blind": 0.0,
         "expected": 20.0,
         "earns": (18.0, 21.0),
         "loss": 1.0,
-        "loss_as_tried": 1.0,
         "trivial": 20.0,
         "assumed": (),
-        "judged": True,
         "why": "",
         "witnesses": (),
         "refuted": None,
@@ -57,28 +53,18 @@ def test_a_useful_bound():
     )
 
 
-@pytest.mark.parametrize(
-    ("as_tried", "trivial", "told"),
-    [(0.5, 20.0, True), (1.0, 20.0, False), (0.5, 0.5, False), (0.5, 0.6, True)],
-)
-def test_a_smaller_loss_if_others_pay_as_those_tried(as_tried, trivial, told):
-    more = "; if pairs that are like no other pay as those that were tried do, it loses at most 0.5"
-    text = of_returns(certificate(loss_as_tried=as_tried, trivial=trivial))
-    assert text.endswith(f"{more} (2.5 %) of the best" if told else "it expects 20")
+def test_a_large_loss_would_be_narrowed_by_more_episodes():
+    assert of_returns(certificate(loss=2.0)).endswith("(10 %) of the best; it expects 20")
+    assert of_returns(certificate(loss=2.1)).endswith(
+        "loses at most 2.1 (10.5 %) of the best, which more episodes would narrow; it expects 20"
+    )
 
 
 def test_no_bound():
-    blind = certificate(useless=True, blind=0.11, why="untried")
-    assert of_returns(blind) == (
-        "credible: no bound yet, 11 % of the episodes meet pairs that were never tried and are "
-        "like no other (`.unbounded`), which more episodes would try; the policy expects 20 an "
-        "episode"
-    )
-    few = certificate(useless=True, blind=0.09)
+    few = certificate(useless=True)
     assert of_returns(few) == (
         f"{EARNS}; how far that is from the best is not known yet: more episodes would tell"
     )
-    assert of_returns(certificate(blind=0.5)).startswith(f"{EARNS} and loses")
     untold = of_returns(certificate(why="untold"))
     assert untold == (
         "credible: no bound, since it would rest on how large rewards may be, which nobody told "
@@ -101,12 +87,6 @@ def test_a_contradiction_is_said_instead_of_the_bound():
     )
 
 
-def test_why_the_loss_is_not_known():
-    assert "1 pair was never tried" in unknown_loss(certificate(unmet=1, silent=5))
-    assert "2 pairs were never tried" in unknown_loss(certificate(unmet=5, silent=2))
-    assert "not known yet" in unknown_loss(certificate(unmet=5, silent=0))
-
-
 @pytest.mark.parametrize(
     ("loss", "expected", "told"),
     [
@@ -124,25 +104,17 @@ def test_a_loss_beside_what_is_expected(loss, expected, told):
     ("given", "told"),
     [
         ((0, 0, 0), "every pair has enough visits of its own; nothing is inferred"),
-        ((4, 3, 4), "; none has a bound on its error: too few like it were tried"),
+        ((4, 3, 4), "; none has a bound on its error: none was ever met"),
         ((4, 3, 0), "; bounds on errors have a nominal coverage of 90 %"),
         (
-            (4, 3, 1),
-            "; bounds on errors have a nominal coverage of 90 %, but 1 of 4 have none until more "
-            "like them are tried",
+            (4, 3, 3),
+            "; bounds on errors have a nominal coverage of 90 %, but the 3 never met have none",
         ),
     ],
 )
 def test_what_is_inferred(given, told):
     start = "4 pairs are inferred, 3 of them never met" if given[0] else ""
     assert of_pairs(certificate(*given)) == start + told
-
-
-def test_what_cannot_be_checked_yet():
-    assert of_pairs(certificate(4, 3, 1, judged=False)) == (
-        "nothing is inferred that could be checked yet, and 3 pairs were never met: more episodes "
-        "would tell"
-    )
 
 
 def test_what_is_assumed_comes_last():

@@ -9,7 +9,7 @@ import pytest
 
 from gim.belief.certificate import certified
 from gim.envs.worlds import world_of
-from tests.certificates import KINDS, belief_in, facts
+from tests.certificates import KINDS, belief_in
 
 TASKS = {
     "shared": "shared_factors:S=24,A=16,J=2",
@@ -27,18 +27,17 @@ def certified_worlds():
         made |= {(name, kind): [] for kind in KINDS}
         for seed in range(12):
             mdp = world_of(f"{task},seed={100 + seed}")
-            given = facts(mdp, belief_in(mdp, (2, 4, 12)[seed % 3], seed))
+            belief = belief_in(mdp, (2, 4, 12)[seed % 3], seed)
             for kind in KINDS:
-                found = certified(given, 0.9, kind, np.random.default_rng(seed))
-                made[name, kind].append((found, mdp))
+                made[name, kind].append((certified(belief, 0.9, kind), mdp))
     return made
 
 
 def mean_coverage(pairs, scale=1.0):
     found = []
     for certificate, mdp in pairs:
-        small = replace(certificate, value=scale * certificate.value, l1=scale * certificate.l1)
-        found.append(small.against(mdp))
+        bounds = scale * certificate.value, scale * certificate.l1
+        found.append(replace(certificate, on_pairs=lambda told=bounds: told).against(mdp))
     names = ("value", "l1", "unmet_value", "unmet_l1")
     return {name: np.nanmean([getattr(each, name) for each in found]) for name in names}
 

@@ -18,7 +18,6 @@ from gim.belief.knowledge import knowledge_of as belief_from
 from gim.cli import main
 from gim.logs import case, experience
 from gim.logs.case import belief_of_log
-from gim.logs.learned import _spanned
 from gim.logs.page import page
 from gim.logs.safe import METHODS
 from gim.model.counts import new_counts
@@ -114,10 +113,10 @@ def test_predictions_count_for_a_share_of_the_visits_to_their_state():
     q = np.zeros((4, 2, 4))
     q[0, 1, 0] = q[1, 1, 1] = q[2, 0, 3] = q[3, 0, 1] = 1.0
     n0 = q.sum(axis=2) * 5.0
-    kept = within_experience(prior_of(q, n0, r_n0=2 * n0), log)
+    kept = within_experience(prior_of(q, n0, r_n0=2 * n0), log.counts)
     np.testing.assert_allclose(kept.n0, [[0, 2], [0, 5], [1 / 3, 0], [0, 0]])
     np.testing.assert_allclose(kept.r_n0, [[0, 2], [0, 10], [1 / 3, 0], [0, 0]])
-    assert within_experience(no_prior(4, 2), log).n0.sum() == 0
+    assert within_experience(no_prior(4, 2), log.counts).n0.sum() == 0
 
 
 def test_what_does_not_convince_is_not_inferred_and_that_is_said(monkeypatch):
@@ -132,15 +131,15 @@ def test_what_does_not_convince_is_not_inferred_and_that_is_said(monkeypatch):
     log = gim.from_log(rows)
     monkeypatch.setattr(experience, "CONVINCING", np.inf)
     learned = gim.learn(log, discount=0.9)
-    assert not learned.belief.prior.speaks
+    assert not learned.behind.belief.prior.speaks
     same = gim.learn(log, discount=0.9, infer=None)
     assert (np.asarray(learned.policy) == np.asarray(same.policy)).all()
     monkeypatch.setattr(experience, "CONVINCING", -np.inf)
     free = gim.learn(log, discount=0.9)
-    assert (case.UNCONVINCED in learned.behind.notes) == free.belief.prior.speaks
+    assert (case.UNCONVINCED in learned.behind.notes) == free.behind.belief.prior.speaks
     monkeypatch.setattr(case, "MOST_INFERRED", 100)
     large = gim.learn(log, discount=0.9)
-    assert not large.belief.prior.speaks
+    assert not large.behind.belief.prior.speaks
     assert large.behind.notes == ["nothing is inferred: 12 states are too many for that"]
     assert "too many for that" in large.describe()
     assert "12 states are too many for that.</p>" in page(large, "log")
@@ -218,14 +217,14 @@ def test_values_are_those_of_the_model_and_bounds_narrow_with_data():
 def test_bounds_cover_the_truth_of_a_fixed_policy():
     """Of 40 logs, about 36 intervals hold the true return of a policy that no log chose."""
     mdp, _ = river_log(20)
-    always = np.ones(6, int)
+    always = np.ones((mdp.horizon, 6), int)
     true, held = mdp.policy_return(always), 0
     for seed in range(40):
-        log = gim.from_log(river_log(2000, seed)[1], episode="e")
+        log = gim.from_log(river_log(2000, seed)[1], episode="e", reward_range=mdp.reward_range)
         learned = gim.learn(log, infer=None)
         if log.S == 6:
-            value = _spanned(learned._returns(always, mdp.reward_range), ())
-            held += value.lower <= true <= value.upper
+            found = learned.belief.certify(always)
+            held += found.lower <= true <= found.earns[1]
     assert held >= 32
 
 
@@ -280,7 +279,8 @@ def test_only_logs_are_learned_from():
 
 def test_the_belief_is_that_of_a_run():
     log = gim.from_log(river_log()[1], episode="e")
-    belief, task, notes = belief_of_log(log, "analogy", 20)
+    belief, task, notes, infer = belief_of_log(log, "analogy", 20)
+    assert infer is not None
     assert belief.counts is log.counts
     assert int(belief.visits[0]) == 3000
     assert (task.S, task.A, task.H, notes) == (6, 2, 20, [])
@@ -359,7 +359,7 @@ def test_what_nobody_tried_is_not_played_for_a_reward_that_is_a_guess():
         rows.append((s, a, round(float(mdp.rewards[s, a]), 3), t))
         s = t
     learned = gim.learn(gim.from_log(rows), horizon=20)
-    true, doubt = learned.compare(mdp), learned.belief.prior.r_doubt
+    true, doubt = learned.compare(mdp), learned.behind.belief.prior.r_doubt
     assert doubt.max() > case.DOUBTED
     assert (
         learned.behind.supported <= ((learned.log.counts.n > 0) | (doubt <= case.DOUBTED))

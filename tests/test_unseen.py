@@ -127,16 +127,16 @@ def test_a_world_that_begins_anywhere_is_told_so():
     """Values, bounds and the model begin where episodes did, with what few of them leave open."""
     made = truth.anywhere()
     run = gim.run("psrl", truth.Stepped(made), episodes=30, seed=0, horizon=made.horizon)
-    grounds, n = run.grounds(), run.task.starts
+    belief, n = run.belief, run.task.starts
     assert np.array_equal(run.model.start, n / n.sum())
     found = gim.certify(run)
     values = gim.planning.evaluate(found.model, np.asarray(found.policy), made.horizon)[0]
     assert found.expected == pytest.approx(n @ values / n.sum())
-    assert np.array_equal(grounds.begins.seen, n)
-    sure = gim.certify(replace(grounds, begins=None, done=None))
+    assert np.array_equal(belief.begins.seen, n)
+    sure = gim.certify(replace(belief, begins=None, done=None))
     assert np.ptp(sure.earns) < np.ptp(found.earns)
     low, high = gim.certify(run, kind="guaranteed").earns
-    least, most = gim.certify(replace(grounds, begins=None), kind="guaranteed").earns
+    least, most = gim.certify(replace(belief, begins=None), kind="guaranteed").earns
     assert low <= least <= most <= high
     assert low < least or most < high
 
@@ -169,7 +169,7 @@ def test_what_is_said_of_a_stepped_world_is_true(line, episodes):
 
 def test_the_command_line_says_where_episodes_begin_and_how_large_rewards_are(tmp_path, capsys):
     path, out = tmp_path / "log.csv", tmp_path / "out"
-    path.write_text("x,y,a,r,x2,y2\n" + "1,low,go,1,2,low\n2,low,go,0,1,low\n" * 30)
+    path.write_text("x,y,a,r,x2,y2\n" + "1,low,go,1,2,low\n2,low,go,0,1,low\n" * 8)
     words = ["learn", str(path), "--state", "x,y", "--next", "x2,y2", "--horizon", "3"]
     words += ["--out", str(out)]
     assert main([*words, "--reward-range", "0", "1", "--start", "2,low"]) == 0

@@ -124,14 +124,14 @@ def test_a_contradiction_is_printed_instead_of_the_bound(run, kind):
 
 def test_a_bound_that_is_wrong_meets_the_run_itself(run):
     """As if rewards that were counted were twenty more than those that were paid."""
-    grounds = run.grounds()
-    counts = grounds.belief.counts
+    belief = run.belief
+    counts = belief.knowledge.counts
     more = replace(
-        grounds,
-        belief=grounds.belief._replace(
+        belief,
+        knowledge=belief.knowledge._replace(
             counts=counts._replace(R=counts.R + counts.n, R2=counts.R2 + 2 * counts.R + counts.n)
         ),
-        task=replace(grounds.task, reward_range=(-12.0, 5.0)),
+        task=replace(belief.task, reward_range=(-12.0, 5.0)),
     )
     found = gim.certify(more)
     assert found.refuted is not None
@@ -151,9 +151,10 @@ def test_a_log_is_a_witness_where_it_did_as_the_policy_does():
     assert witness.lower <= 3.0 + 1e-9
     assert witness.upper >= 3.0 - 1e-9
     assert learned.value.bounded
-    case = learned.behind.case
-    wrong = learned.behind._replace(case=case._replace(r=case.r - 5.0))
-    broken = replace(learned, behind=wrong, on=lambda part: wrong.case)
+    belief = learned.behind.belief
+    nothing = {name: 0.0 * getattr(belief.counts, name) for name in ("R", "R2", "paid", "paid2")}
+    wrong = belief._replace(counts=belief.counts._replace(**nothing))  # as if nothing was paid
+    broken = replace(learned, behind=learned.behind._replace(belief=wrong))
     assert not broken.value.bounded
     assert broken.no_bound.startswith("no bound, since the log contradicts: what was learned says")
     assert broken.no_bound in broken.describe()

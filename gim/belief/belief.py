@@ -334,7 +334,7 @@ class Belief:
     def _learned(self, P: Any, r: Floats, supported: Any, doubt: Any) -> LearnedModel:
         model = learned_of(P, r, self.knowledge, self.task, 1, supported, doubt)
         horizon = self._aim.horizon
-        changed = {"start": self.beginnings.mean / self.beginnings.mean.sum()}
+        changed: dict[str, Any] = {"start": self.worlds.start}
         if horizon is not None and horizon != model.horizon:
             changed["horizon"] = horizon
         found = model.with_(**changed)

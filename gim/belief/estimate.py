@@ -105,6 +105,7 @@ class Estimate:
         self.pattern = pattern_of(self.S, ends, said)
         self.N = self.pattern.on(ends)[0] * ~self.replaced[self.pattern.pair]
         self.q = self.pattern.on(said)[0]
+        self.total = np.where(self.replaced, 0.0, self.n) + self.worth  # visits behind each row
         self.supported = (self.pattern.sums(self.N) + self.worth > 0) & available.ravel()
 
     # -- transitions
@@ -130,6 +131,13 @@ class Estimate:
         data = self.pattern.on(found)[0]
         total = self.pattern.sums(data)[self.pattern.pair]
         return np.where(total > 0, data / np.where(total > 0, total, 1.0), self.q)
+
+    def drawn_means(self, rng: np.random.Generator) -> Floats:
+        """p(s'|s,a) on the pattern with every rule drawn; a pair that follows none is its own."""
+        p, pair = self.rows(self.drawn_rules(rng)), self.pattern.pair
+        weight = np.where((self.worth == 0)[pair], rng.standard_gamma(np.maximum(self.N, TINY)), 0)
+        total = self.pattern.sums(weight)[pair]
+        return np.where(total > 0, weight / np.where(total > 0, total, 1.0), p)
 
     def drawn_pairs(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
         """Transitions [S*A, S] drawn whole, rules and what pairs differ from them by.
@@ -282,7 +290,7 @@ class Estimate:
     @cached_property
     def doubt(self) -> Floats:
         """[S, A] how wrong the rule of a pair may be, in standard deviations of what follows."""
-        prior, total = self.posterior.prior, self.n + self.worth
+        prior, total = self.posterior.prior, self.total
         if not prior.speaks:
             return np.zeros((self.S, self.A))
         share = np.where(total > 0, self.worth / np.maximum(total, 1e-300), 0.0)
@@ -291,7 +299,7 @@ class Estimate:
     @cached_property
     def weight(self) -> Floats:
         """[S, A] visits that what is believed of a pair is worth, its own included."""
-        return np.where(self._ends, 0.0, self.n + self.worth).reshape(self.S, self.A)
+        return np.where(self._ends, 0.0, self.total).reshape(self.S, self.A)
 
     def sd(self, v: Floats) -> Floats:
         """[S, A] the standard deviation of r + p.v for values v [S]."""
@@ -300,7 +308,7 @@ class Estimate:
         y = (r0 + r1) / 2.0 + v[self.pattern.next]
         mean = self.pattern.sums(p * y)
         spread = self.pattern.sums(p * (y - mean[pair]) ** 2)
-        total, noise = self.n + self.worth, float(self._paid[2].max(initial=0.0))
+        total, noise = self.total, float(self._paid[2].max(initial=0.0))
         open_ = np.ptp(v) + float(np.ptp(self._own))  # of a pair of which nothing is known
         own = (spread + noise) / (total + 1.0)
         rule = self.doubt.ravel() ** 2 * spread

@@ -4,7 +4,8 @@ What is asked of a world, such as what a policy earns there, is asked of the mea
 of others that it might have been. The squares of four differences add up:
 
 - *rules*: worlds drawn from the posterior, one draw for each rule and for the coefficients of what
-  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way;
+  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way.
+  A pair of which nothing is inferred is a rule of its own;
 - *rewards*: the two beliefs of what triples pay, half of their difference;
 - *halves*: what each half of the data would have said, with everything inferred anew: which
   candidate, which contexts, which rewards. Four halves of two divisions. A half differs from the
@@ -30,7 +31,7 @@ from gim.analogy.base import Frame, Infers, Posterior
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings, new_states, weight
 from gim.belief.aim import Aim
-from gim.belief.estimate import Estimate
+from gim.belief.estimate import TINY, Estimate
 from gim.belief.knowledge import Knowledge
 from gim.model.deploy import RULE
 from gim.model.halves import Order, halved
@@ -92,6 +93,7 @@ class Worlds:
     ) -> None:
         self.belief, self.infer, self.frame, self.aim = belief, infer, frame, aim
         self.begins, self.seed, self.order = begins, seed, order
+        self.start = _listed(begins.known)
         self.whole = self._estimate(belief, 0)
 
     def _rng(self, what: int) -> np.random.Generator:
@@ -129,8 +131,7 @@ class Worlds:
             for k, own in enumerate(counts):
                 half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
                 begun = part if k == 0 else seen - part
-                known = begun.any()
-                start = begun / max(begun.sum(), 1) if known else self.begins.mean
+                start = _listed(begun) if begun.any() else self.start
                 found.append((_instead(half, whole), start))
         return found
 
@@ -149,13 +150,14 @@ class Worlds:
         """Chances and rewards on the pattern of the whole, drawn."""
         rng, whole = self._rng(200), self.whole
         r = whole.drawn_rewards(DRAWS, rng)
-        return [(whole.rows(whole.drawn_rules(rng)), each) for each in r]
+        return [(whole.drawn_means(rng), each) for each in r]
 
     def spread(self, ask: Asked) -> Spread:
         """How far what is asked differs between the worlds."""
-        whole, start = self.whole, self.begins.mean
+        whole, start = self.whole, self.start
         mean = ask(whole.model(), start)
-        begins = self._begun(self._rng(300))
+        begins = _listed(self._begun(self._rng(300)))
+        off = ask(whole.model(), _listed(self.begins.mean)) - mean if self.begins.seen.size else 0.0
         drawn = np.array(
             [
                 ask(whole.model(p, r), begins[min(k, len(begins) - 1)])
@@ -166,7 +168,7 @@ class Worlds:
         halves = np.array([ask(model, at) for model, at in self.halves])
         return Spread(
             mean,
-            drawn.std(axis=0, ddof=1),
+            np.hypot(drawn.std(axis=0, ddof=1), off),
             np.abs(by[1] - by[0]) / 2.0,
             np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
         )
@@ -234,7 +236,7 @@ class Worlds:
     def scatter(self, policy: Any) -> float:
         """The standard deviation of what an episode of the policy returns, in the mean world."""
         model, aim = self.whole.model(), self.aim
-        (S, A), start = model.rewards.shape, self.begins.mean
+        (S, A), start = model.rewards.shape, self.start
         array = np.asarray(policy)
         chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
         v, square = np.zeros(S), np.zeros(S)
@@ -275,7 +277,11 @@ class Worlds:
         goes_on = np.repeat(~self.belief.terminal, whole.A)
         off = float(often @ (shift * goes_on))
         wide = float(np.sqrt((often * goes_on) ** 2 @ (of_reward + of_next)))
-        lost = self._nowhere() * max(self.aim.most(high)[0] + self.aim.most(-low)[0], 0.0)
+        if other is not None:  # there one policy is worth what the other is
+            return off, wide
+        if self.belief.terminal.any():  # such a state may end the episode
+            low, high = min(low, 0.0), max(high, 0.0)
+        lost = self._nowhere() * (high - low) * self.aim.most(1.0)[0]
         return off, float(np.hypot(wide, lost / np.sqrt(12.0)))  # as any number of the range
 
     def _nowhere(self) -> float:
@@ -295,7 +301,7 @@ class Worlds:
         array = np.asarray(policy)
         chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
         steady = chances.ndim == 2
-        here, often, left = self.begins.mean.copy(), np.zeros(S * A), 1.0
+        here, often, left = self.start.copy(), np.zeros(S * A), 1.0
         for h in range(aim.steps):
             plays = (here[:, None] * (chances if steady else chances[h])).ravel() * left
             often += plays
@@ -303,6 +309,11 @@ class Worlds:
             left *= aim.discount
         v = evaluate(model, policy, aim.horizon, None if aim.discount == 1.0 else aim.discount)
         return often, v if v.ndim == 1 else v[0]
+
+
+def _listed(start: NDArray[Any]) -> Floats:
+    """Where episodes begin among the states that there is a list of."""
+    return np.asarray(start / np.maximum(start.sum(axis=-1, keepdims=True), TINY))
 
 
 def _instead(half: Estimate, whole: Estimate) -> Model:

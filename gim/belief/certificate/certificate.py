@@ -315,11 +315,12 @@ def certified(
     v = np.stack([best.v, best.v]) if best.v.ndim == 1 else best.v
     policy = belief.policy
     policy = worlds.policy if policy is None else checked_policy(model, policy, aim.horizon)
-    expected = worlds.worth(bare, policy, belief.beginnings.mean)
+    expected = worlds.worth(bare, policy, worlds.start)
     limits, V = belief.limits, np.vstack([v, np.zeros((1, v.shape[1]))])
     playable = belief.task.available & ~belief.knowledge.terminal[:, None]
     n = belief.knowledge.counts.n
-    inferred = playable & (n <= whole.weight - n)
+    inferred = playable & (whole.worth.reshape(n.shape) >= n)
+    inferred |= playable & whole.replaced.reshape(n.shape)
     F = np.ascontiguousarray(V[1:-1].T)
     if kind == "credible":
         found = credible(worlds, policy, episodes_of(belief, policy), limits, told, share)

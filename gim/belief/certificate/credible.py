@@ -12,7 +12,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import stdtrit
+from scipy import sparse
+from scipy.special import ndtri, stdtrit
 
 from gim.analogy.unseen import RESTS, widened
 from gim.belief.worlds import Floats, Spread, Worlds
@@ -20,6 +21,7 @@ from gim.planning.planners import Model
 
 UNTOLD = "untold"  # how large rewards may be was not told, and the bound would rest on it
 MODELS = 60  # drawn for bounds on pairs
+ROOM = 1 << 24  # numbers that are held at once for these
 
 
 class Bounds(NamedTuple):
@@ -141,16 +143,30 @@ def possible(worlds: Worlds, rewards: tuple[float, float]) -> tuple[float, float
 def of_pairs(worlds: Worlds, F: Floats, share: float) -> tuple[Floats, Floats]:
     """Bounds on |(p - p~).f| for functions F [S, M], [M, S*A], and on ||p - p~||_1, [S*A].
 
-    Of models that are drawn whole, rules and pairs, each errs by no more with this share.
+    Of models that are drawn whole, rules and pairs, each errs by no more with this share. What
+    halves of the data would have said adds to that: which candidate predicts is drawn by none.
     """
-    mean = worlds.whole.model().transitions
-    here, models = mean @ F, max(MODELS, math.ceil(2.0 / (1.0 - share)))
-    value, l1 = np.empty((models, *here.shape)), np.empty((models, mean.shape[0]))
-    for k in range(models):
-        rows = worlds.drawn_rows(k)
-        value[k] = np.abs(rows @ F - here)
-        l1[k] = np.asarray(abs(rows - mean).sum(axis=1)).ravel()
-    return at_most(value, share).T, at_most(l1, share)
+    mean, z = worlds.whole.model().transitions, float(ndtri((1.0 + share) / 2.0))
+    models, size = max(MODELS, math.ceil(2.0 / (1.0 - share))), mean.shape[0]
+    l1, halves = np.empty((models, size)), [model.transitions for model, _ in worlds.halves]
+    value = np.empty((F.shape[1], size))
+    some = max(1, ROOM // (models * size))  # functions that are looked at together
+    for first in range(0, max(F.shape[1], 1), some):
+        f = F[:, first : first + some]
+        here, off = mean @ f, np.empty((models, size, f.shape[1]))
+        for k in range(models):
+            rows = worlds.drawn_rows(k)
+            off[k] = np.abs(rows @ f - here)
+            if not first:
+                l1[k] = _norm(rows - mean)
+        apart = np.mean([((rows - mean) @ f) ** 2 for rows in halves], axis=0)
+        value[first : first + some] = np.hypot(at_most(off, share), z * np.sqrt(apart)).T
+    away = np.mean([_norm(rows - mean) ** 2 for rows in halves], axis=0)
+    return value, np.hypot(at_most(l1, share), z * np.sqrt(away))
+
+
+def _norm(rows: sparse.csr_array) -> Floats:
+    return np.asarray(abs(rows).sum(axis=1)).ravel()
 
 
 def at_most(values: Floats, share: float) -> Floats:
