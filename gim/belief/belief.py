@@ -166,8 +166,7 @@ class Belief:
     def draw(self, seed: int) -> LearnedModel:
         """A whole model that may be so: one draw for each rule, and one for each pair besides."""
         rng = np.random.default_rng([self.seed, seed])
-        whole = self.worlds.whole
-        rows, r = whole.drawn_world(rng)
+        rows, r = self.worlds.drawn_world(rng)
         return self._learned(rows, r, np.ones(r.shape, bool), None)
 
     def sd(self, v: Any) -> Floats:

@@ -119,7 +119,16 @@ class Worlds:
     @cached_property
     def halves(self) -> list[tuple[Model, Floats]]:
         """What each half of the data says, and where episodes begin in it."""
-        found, whole = [], self.whole
+        return [(_instead(half, self.whole), start) for half, start in self._halves]
+
+    @property
+    def _half_estimates(self) -> list[Estimate]:
+        return [half for half, _ in self._halves]
+
+    @cached_property
+    def _halves(self) -> list[tuple[Estimate, Floats]]:
+        """The same, as estimates."""
+        found = []
         for division in range(DIVISIONS):
             rng = self._rng(100 + division)
             counts = halved(self.belief.counts, rng, self.order)
@@ -132,7 +141,7 @@ class Worlds:
                 half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
                 begun = part if k == 0 else seen - part
                 start = _listed(begun) if begun.any() else self.start
-                found.append((_instead(half, whole), start))
+                found.append((half, start))
         return found
 
     def _begun(self, rng: np.random.Generator) -> Floats:
@@ -174,8 +183,24 @@ class Worlds:
         )
 
     def drawn_rows(self, number: int) -> sparse.csr_array:
-        """Transitions [S*A, S] drawn whole: rules, and what pairs differ from them by."""
-        return self.whole.drawn_pairs(self._rng(1000 + number))[0]
+        """Transitions [S*A, S] drawn whole; see `drawn_world`."""
+        return self.drawn_world(self._rng(1000 + number))[0]
+
+    def drawn_world(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
+        """Transitions [S*A, S] and rewards [S, A] drawn whole: rules, and what pairs do besides.
+
+        Which rule holds is uncertain as well. At pairs never met every second draw goes by what one
+        half of the data would have said.
+        """
+        rows, r = self.whole.drawn_world(rng)
+        other = int(rng.integers(4 * DIVISIONS))
+        if other >= 2 * DIVISIONS or self.infer is None:
+            return rows, r
+        half = self._half_estimates[other]
+        said, paid = half.drawn_world(rng)
+        take = ((self.whole.n == 0) & half.supported).astype(np.float64)
+        rows = sparse.diags_array(1.0 - take) @ rows + sparse.diags_array(take) @ said
+        return sparse.csr_array(rows), np.where(take.reshape(r.shape) > 0, paid, r)
 
     # -- what is asked
 
