@@ -8,7 +8,7 @@ import re
 import pytest
 
 import gim
-from gim.logs.page import LONGEST, picture
+from gim.logs.page import LONGEST, page, picture
 
 font = pytest.importorskip("PIL.ImageFont")
 FACE = re.compile(r"<text ([^>]*)>([^<]*)<title>([^<]*)</title></text>")
@@ -38,3 +38,16 @@ def test_no_label_is_cut(face, state, action):
         assert x - across >= left
         assert x <= left + width
         assert y + down <= height
+
+
+def test_the_page_compares_with_episodes_of_as_many_steps_only():
+    """What a thousand steps returned says nothing of thirty; and one episode is no interval."""
+    rows = [(0, 0, 1.0, 0, k) for k in range(12) for _ in range(5)]
+    columns = dict(zip(("s", "a", "r", "s2", "e"), zip(*rows, strict=True), strict=True))
+    log, row = gim.from_log(columns, episode="e"), "what episodes of the log returned"
+    assert row in page(gim.learn(log, horizon=5), "log")
+    short = page(gim.learn(log, horizon=3), "log")
+    assert row not in short
+    assert "Episodes of the log have up to 5: what they returned says nothing here." in short
+    one = page(gim.learn(log.part([0]), horizon=5), "log")
+    assert "cannot be told" in one.split(row)[1].split("</tr>")[0]

@@ -6,6 +6,7 @@ import pytest
 
 import gim
 from gim.runs.gymnasium_task import reward_range_of
+from gim.runs.loop import STEPS_KEPT
 from gim.runs.run import prepare, unpack_run
 
 
@@ -49,6 +50,15 @@ def test_the_trail_holds_what_was_done():
         done = [2 * s + a for s, a in env.did[e]]
         assert kept[e % 100, : len(done)].tolist() == done
         assert (kept[e % 100, len(done) :][:1] == -1).all()
+
+
+def test_of_endless_episodes_nothing_is_kept():
+    """A row of a billion steps would fill the memory before the first of them."""
+    run = prepare(gim.QLearning(), gim.make("riverswim"), 2, 0, horizon=2**31)
+    assert run.trail.pairs.shape == (1, 1)
+    assert run.pause_at(5000).steps == 5000
+    long = prepare(gim.QLearning(), gim.make("riverswim"), 2, 0, horizon=STEPS_KEPT)
+    assert long.trail.pairs.shape == (1, STEPS_KEPT)
 
 
 def test_both_loops_leave_the_same_trail(tmp_path):

@@ -29,6 +29,7 @@ from typing import IO, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.escapes import shown
 from gim._base.replacing import check_source, check_target, replacing, replacing_all
 
 __all__ = [
@@ -112,7 +113,9 @@ def load(path: str | Path, kind: str | None = None, limit: int = LIMIT) -> Saved
         try:
             return _read(file, kind, limit)
         except _Wrong as problem:
-            raise ValueError(f"{path} {problem}") from None
+            raise ValueError(
+                f"{path} {shown(problem)}"
+            ) from None  # a file may call things anything
 
 
 # -- writing

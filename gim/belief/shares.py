@@ -7,11 +7,8 @@ are another matter (`gim_lab.experiments.statistics.LEVEL`) and say theirs where
 
 from __future__ import annotations
 
-from statistics import NormalDist
-
 SHARE = 0.9
 TAILS = (1 - SHARE) / 2, (1 + SHARE) / 2  # the quantiles between which this share lies
-DEVIATIONS = NormalDist().inv_cdf(TAILS[1])  # standard errors to either side of a mean
 
 
 def percent(share: float = SHARE) -> str:

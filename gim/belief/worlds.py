@@ -65,7 +65,8 @@ class Spread(NamedTuple):
     def freedom(self, total: Floats) -> Floats:
         """Degrees of freedom of a total, of which parts are known from few (Satterthwaite 1946)."""
         few = self.halves**4 / (2 * DIVISIONS) + self.rules**4 / (DRAWS - 1)
-        return np.asarray(np.maximum(total**4 / np.maximum(few, 1e-300), 1.0))
+        all_of_it = np.maximum(total**4, 1e-300)
+        return np.asarray(np.maximum(all_of_it / np.maximum(few, 1e-9 * all_of_it), 1.0))
 
 
 class Worlds:

@@ -14,7 +14,8 @@ import numpy as np
 from gim._base.escapes import escape
 from gim._base.terminal import width_of
 from gim.belief.certificate import certifiable
-from gim.belief.shares import DEVIATIONS, percent
+from gim.belief.intervals import mean_interval
+from gim.belief.shares import percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
 
@@ -92,10 +93,11 @@ def _worth(learned: Learned) -> Iterable[str]:
         (f"better than the log's own policy{banned} by", *_interval(learned.against())),
     ]
     case, log = learned.behind.case, learned.log
-    if case.horizon is not None:
-        mean, error = log.returns.mean(), log.returns.std() / np.sqrt(log.returns.size)
-        ends = (mean - DEVIATIONS * error, mean + DEVIATIONS * error)
-        rows.append(("what episodes of the log returned", *map(_number, (mean, *ends))))
+    longest = int(log.lengths.max())
+    if case.horizon is not None and longest <= case.horizon:
+        lower, upper, _ = mean_interval(log.returns)
+        ends = map(_number, (float(log.returns.mean()), lower, upper))
+        rows.append(("what episodes of the log returned", *ends))
     for way, found in learned.evaluated().items():
         rows.append((f"the new policy by {way}", *_interval(Value(*found[:3]))))
     yield "<h2>Expected return</h2>"
@@ -107,7 +109,11 @@ def _worth(learned: Learned) -> Iterable[str]:
     weight = "" if plain else f", each step weighing {case.discount:g} of the last"
     chosen = f"Chosen by {type(learned.safe).__name__}."
     text = f"Returns {over}{weight}; intervals of {percent()}. {chosen}"
-    if case.horizon is not None and log.lengths.mean() < case.horizon:
+    if case.horizon is not None and longest > case.horizon:
+        text += (
+            f" Episodes of the log have up to {longest:,}: what they returned says nothing here."
+        )
+    elif case.horizon is not None and log.lengths.mean() < case.horizon:
         text += (
             f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "
             "returned is for these."

@@ -43,7 +43,8 @@ def new_clock() -> Clock:
 class Trail(NamedTuple):
     """What was done in the latest episodes: who asks whether a policy was played finds it here."""
 
-    pairs: NDArray[np.int64]  # [W, H] s*A + a of each step of episode e in row e % W; -1: over
+    pairs: NDArray[np.int64]  # [W, H] s*A + a of each step of episode e in row e % W; -1: over.
+    # Of episodes longer than STEPS_KEPT nothing is kept: it is [1, 1]
 
 
 TRAIL = 100  # episodes that are kept
@@ -52,7 +53,8 @@ STEPS_KEPT = 1 << 20  # of all of them
 
 def new_trail(episodes: int, H: int) -> Trail:
     """A trail for so many episodes of H steps, of which none was played."""
-    return Trail(np.full((max(1, min(TRAIL, episodes, STEPS_KEPT // H)), H), -1, np.int64))
+    shape = (max(1, min(TRAIL, episodes, STEPS_KEPT // H)), H) if H <= STEPS_KEPT else (1, 1)
+    return Trail(np.full(shape, -1, np.int64))
 
 
 class Order(NamedTuple):
@@ -121,7 +123,7 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
         pairs = opened(frames[4]).pairs
         episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
-        row = episode % len(pairs)
+        row, end_of_row = episode % len(pairs), pairs.shape[1] - 1
         last = steps + order.steps[0]
         wake = 0
         while wake == 0 and steps < last and episode < returns.size:
@@ -133,7 +135,7 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 order.refused[0] = a
                 wake = NO_ACTION
                 break
-            pairs[row, h] = s * world.A + a
+            pairs[row, min(h, end_of_row)] = s * world.A + a
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
@@ -144,7 +146,7 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 h += 1
                 s = t
             else:
-                if h + 1 < world.H:
+                if h < end_of_row:
                     pairs[row, h + 1] = -1
                 returns[episode] = total
                 episode += 1

@@ -79,7 +79,7 @@ def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
         memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
         pairs, row = opened(frames[3]).pairs, clock.episode[0]
         row %= len(pairs)
-        pairs[row, h] = s * A + a
+        pairs[row, min(h, pairs.shape[1] - 1)] = s * A + a
         clock.total[0] += r
         wake = learn(memory, s, h, a, r, t, end, agent_rng)
         clock.steps[0] += 1

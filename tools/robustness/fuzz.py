@@ -293,7 +293,12 @@ ENTRIES: dict[str, tuple[Callable[[Rng], None], int]] = {  # and the share of th
     **hostile.ENTRIES,
 }
 # (entry, seed) of what was found once, tried by the tests
-FOUND: tuple[tuple[str, int], ...] = (("lists of outcomes", 129), ("logs", 59))
+FOUND: tuple[tuple[str, int], ...] = (
+    ("lists of outcomes", 129),
+    ("logs", 59),
+    ("bytes of files", 910_011),
+    ("numbers of runs", 920_144),
+)
 
 
 class Row(NamedTuple):
