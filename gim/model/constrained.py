@@ -49,6 +49,13 @@ class Constrained:
         free: the value of the best policy without limits.
         bounds: of "value" and each cost, the ends between which it lies with a credibility of 90 %;
             None of a world that is known, or of a model that cannot be drawn.
+
+    Example:
+        >>> import gim
+        >>> mdp, right = gim.make("riverswim"), {"right": [[0, 1]] * 6}
+        >>> found = gim.constrained(mdp, right, {"right": 5})
+        >>> round(found.costs["right"], 6), found.value < found.free
+        (5.0, True)
     """
 
     policy: Policy

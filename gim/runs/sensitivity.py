@@ -47,6 +47,12 @@ class Sensitivity:
         held: [n, n] what the policy that is best at the first is worth where the second holds.
         changed: [n] in how many states (and steps) that can be met the policy differs from that of
             the value before; of the first 0.
+
+    Example:
+        >>> import gim
+        >>> found = gim.sensitivity("gridworld", [0, 0.5], name="slip", discount=0.9)
+        >>> bool(found.worth[0] > found.worth[1]), found.loss.shape
+        (True, (2, 2))
     """
 
     name: str
