@@ -65,6 +65,7 @@ if TYPE_CHECKING:
     from gim.runs.reports import Report
     from gim.runs.run import run
     from gim.runs.runs import Interrupted, Run, Runs
+    from gim.runs.sensitivity import Sensitivity, sensitivity
 else:
     __getattr__, __dir__ = lazy(__name__)
 
@@ -110,6 +111,7 @@ __all__ = [
     "Rule",
     "Run",
     "Runs",
+    "Sensitivity",
     "Simple",
     "TabularMDP",
     "Task",
@@ -133,6 +135,7 @@ __all__ = [
     "planning",
     "plot",
     "run",
+    "sensitivity",
     "simplify",
     "theory",
 ]

@@ -144,7 +144,9 @@ def test_what_was_learned_can_be_limited():
     orders = {"orders": lambda s, a: float(a > 0)}
     found = gim.constrained(run, orders, {"orders": 0.4}, average=True)
     assert found.costs["orders"] <= 0.4 + 1e-6
-    assert found.bounds is None
+    assert set(found.bounds) == {"value", "orders"}
+    assert found.bounds["orders"] == pytest.approx((0.4, 0.4), abs=0.1)
+    assert gim.constrained(run.model, orders, {"orders": 0.4}, average=True).bounds is None
     often = gim.planning.expected_visits(run.mdp, np.asarray(found.policy), 200)[100:]
     assert often[:, :, 1:].sum() / 100 == pytest.approx(0.4, abs=0.05)
 

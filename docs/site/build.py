@@ -47,6 +47,7 @@ ORDER = [  # of the gallery: as people ask
     "certificate",
     "inventory",
     "queues",
+    "replacement",
     "reproduce_figure",
     "write_agent",
     "cluster",

@@ -1,4 +1,4 @@
-"""What notebooks show of our objects: a small table, a curve, all in one piece of HTML."""
+"""What notebooks and pages show of our objects: tables, curves, one piece of HTML each."""
 
 from __future__ import annotations
 
@@ -12,7 +12,22 @@ from gim._base.averages import equal_groups, size_for
 from gim._base.escapes import escape
 
 WIDE, HIGH, POINTS = 260, 48, 80  # of a curve
-STYLE = "text-align:left;padding:.1em .8em .1em 0"
+CELL = "text-align:left;padding:.1em .8em .1em 0"
+
+
+SCREEN = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
+  color: #222; background: #fff; }
+table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
+td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
+pre { overflow-x: auto; font-size: .85rem; }
+td.n { text-align: right; font-variant-numeric: tabular-nums; }
+.lead { font-size: 1.15rem; } .soft { color: #666; } figure { margin: 1rem 0; overflow-x: auto; }
+tr.new td { font-weight: 600; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
+@media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; }
+  .soft { color: #aaa; } }
+"""
 
 
 def facts(title: str, rows: Iterable[Sequence[Any]], more: str = "") -> str:
@@ -23,7 +38,7 @@ def facts(title: str, rows: Iterable[Sequence[Any]], more: str = "") -> str:
         2
     """
     lines = "".join(
-        "<tr>" + "".join(f'<td style="{STYLE}">{escape(_short(v))}</td>' for v in row) + "</tr>"
+        "<tr>" + "".join(f'<td style="{CELL}">{escape(_short(v))}</td>' for v in row) + "</tr>"
         for row in rows
     )
     return f"<div><strong>{escape(title)}</strong><table>{lines}</table>{more}</div>"
@@ -66,3 +81,9 @@ def of_run(run: Any) -> str:
 
 def _short(value: Any) -> str:
     return f"{value:,.5g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def document(title: str, body: str) -> str:
+    """A whole page: one file without scripts, and nothing is fetched."""
+    head = f'<meta charset="utf-8">{SCREEN}<title>{escape(title)}</title><style>{STYLE}</style>'
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'

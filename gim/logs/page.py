@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from gim._base import html
 from gim._base.escapes import escape
 from gim._base.terminal import width_of
 from gim.belief.certificate import certifiable
@@ -23,19 +24,6 @@ ROWS = 50  # states of a table
 EXPLAINED = 3  # states of which the page says why
 CELLS = 80  # states or actions of a picture
 LINE, LETTER, WIDE, LONGEST = 13, 6.5, 11, 24  # pixels of a line, a letter, a wide one; letters
-SCREEN = '<meta name="viewport" content="width=device-width, initial-scale=1">'
-STYLE = """
-body { font: 16px/1.5 system-ui, sans-serif; max-width: 60rem; margin: 2rem auto; padding: 0 1rem;
-  color: #222; background: #fff; }
-table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto; }
-td, th { text-align: left; padding: .2rem .8rem .2rem 0; border-bottom: 1px solid #8884; }
-pre { overflow-x: auto; font-size: .85rem; }
-td.n { text-align: right; font-variant-numeric: tabular-nums; }
-.lead { font-size: 1.15rem; } .soft { color: #666; } figure { margin: 1rem 0; overflow-x: auto; }
-tr.new td { font-weight: 600; } svg text { font: 11px system-ui, sans-serif; fill: currentColor; }
-@media (prefers-color-scheme: dark) { body { color: #eee; background: #181818; }
-  .soft { color: #aaa; } }
-"""
 
 
 def page(learned: Learned, title: str) -> str:
@@ -57,9 +45,7 @@ def page(learned: Learned, title: str) -> str:
         "<h2>Where it is unsure</h2>",
         *_unsure(learned),
     ]
-    head = f'<meta charset="utf-8">{SCREEN}<title>{escape(title)}</title><style>{STYLE}</style>'
-    body = "\n".join(parts)
-    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+    return html.document(title, "\n".join(parts))
 
 
 def _opening(learned: Learned) -> str:
