@@ -41,7 +41,8 @@ from gim.planning.planners import Model
 Floats = NDArray[np.float64]
 DRAWS = 24
 DIVISIONS = 2  # into halves
-ASKED = DRAWS + 2 * DIVISIONS + 3  # worlds of which something is asked
+WHOLE = 12  # drawn with all that each pair may differ by
+ASKED = DRAWS + WHOLE + 2 * DIVISIONS + 3  # worlds of which something is asked
 
 Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
 
@@ -151,6 +152,18 @@ class Worlds:
             np.abs(by[1] - by[0]) / 2.0,
             np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
         )
+
+    def lucky(self, ask: Asked, mean: Floats) -> Floats:
+        """How far what is asked differs, where each pair has its own luck besides, [k].
+
+        What the best policy earns and what another loses of it depend on that: it plays, of all
+        pairs, those that are better than is believed.
+        """
+        whole, rng, found = self.whole, self._rng(500), []
+        for _ in range(WHOLE):
+            rows, r = whole.drawn_world(rng)
+            found.append(ask(Model(rows, r, whole.playable, self.aim.steps), self.start))
+        return np.asarray(np.sqrt(np.mean((np.array(found) - mean) ** 2, axis=0)))
 
     def drawn_rows(self, number: int) -> sparse.csr_array:
         """Transitions [S*A, S] drawn whole: rules, and what pairs differ from them by."""

@@ -64,6 +64,9 @@ def credible(
         return np.array([earned, best, best - earned])
 
     found = worlds.spread(ask)
+    luck = worlds.lucky(ask, found.mean)
+    luck[0] = 0.0
+    found = found._replace(rules=np.maximum(found.rules, luck))
     if told:
         return _bounds(worlds, policy, episodes, rewards, share, found)
     within = widened(*rewards)
