@@ -165,6 +165,23 @@ class Worlds:
             found.append(ask(Model(rows, r, whole.playable, self.aim.steps), self.start))
         return np.asarray(np.sqrt(np.mean((np.array(found) - mean) ** 2, axis=0)))
 
+    @cached_property
+    def flattery(self) -> float:
+        """By how much a plan is worth more than it will be, where nothing is inferred; else 0.
+
+        It plays the pairs that were lucky. Half of what the plan of a half is worth more there than
+        in the other half: the whole has twice the data, and both halves differ from the truth.
+        What is inferred has pairs share their luck, and little of this is left.
+        """
+        if self.whole.posterior.prior.speaks:
+            return 0.0
+        more = []
+        for k, (model, start) in enumerate(self.halves):
+            other, begins = self.halves[k ^ 1]
+            plan = self.best(model).policy
+            more.append(self.worth(model, plan, start) - self.worth(other, plan, begins))
+        return max(float(np.mean(more)), 0.0) / 2.0
+
     def drawn_rows(self, number: int) -> sparse.csr_array:
         """Transitions [S*A, S] drawn whole: rules, and what pairs differ from them by."""
         return self.whole.drawn_pairs(self._rng(1000 + number))[0]
