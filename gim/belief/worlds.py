@@ -42,7 +42,8 @@ Floats = NDArray[np.float64]
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
 DRAWS = 24
 DIVISIONS = 2  # into halves
-ASKED = DRAWS + 2 * DIVISIONS + 3  # worlds of which something is asked
+WHOLE = 12  # drawn with all that each pair may differ by
+ASKED = DRAWS + WHOLE + 2 * DIVISIONS + 3  # worlds of which something is asked
 
 Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
 
@@ -182,6 +183,35 @@ class Worlds:
             np.abs(by[1] - by[0]) / 2.0,
             np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
         )
+
+    def lucky(self, ask: Asked, mean: Floats) -> Floats:
+        """How far what is asked differs, where each pair has its own luck besides, [k].
+
+        What the best policy earns and what another loses of it depend on that: it plays, of all
+        pairs, those that are better than is believed.
+        """
+        whole, rng, found = self.whole, self._rng(500), []
+        for _ in range(WHOLE):
+            rows, r = whole.drawn_world(rng)
+            found.append(ask(Model(rows, r, whole.playable, self.aim.steps), self.start))
+        return np.asarray(np.sqrt(np.mean((np.array(found) - mean) ** 2, axis=0)))
+
+    @cached_property
+    def flattery(self) -> float:
+        """By how much a plan is worth more than it will be, where nothing is inferred; else 0.
+
+        It plays the pairs that were lucky. Half of what the plan of a half is worth more there than
+        in the other half: the whole has twice the data, and both halves differ from the truth.
+        What is inferred has pairs share their luck, and little of this is left.
+        """
+        if self.whole.posterior.prior.speaks:
+            return 0.0
+        more = []
+        for k, (model, start) in enumerate(self.halves):
+            other, begins = self.halves[k ^ 1]
+            plan = self.best(model).policy
+            more.append(self.worth(model, plan, start) - self.worth(other, plan, begins))
+        return max(float(np.mean(more)), 0.0) / 2.0
 
     def drawn_rows(self, number: int) -> sparse.csr_array:
         """Transitions [S*A, S] drawn whole; see `drawn_world`."""

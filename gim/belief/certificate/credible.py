@@ -66,6 +66,10 @@ def credible(
         return np.array([earned, best, best - earned])
 
     found = worlds.spread(ask)
+    luck = worlds.lucky(ask, found.mean)
+    luck[0] = max(worlds.flattery - float(found.mean[2]), 0.0)  # none of a policy of no plan
+    luck[0] = np.hypot(found.rules[0], luck[0])
+    found = found._replace(rules=np.maximum(found.rules, luck))
     if told:
         return _bounds(worlds, policy, episodes, rewards, share, found)
     within = widened(*rewards)
