@@ -5,9 +5,9 @@
 
 A number is *tunable* if another value would change what is believed or done: constants of modules,
 defaults of parameters, and literals inside of formulas. Left out are 0, 1, 2 and their halves and
-opposites, which formulas consist of; numbers no larger than a millionth, which guard against rounding;
-powers of two from 2^14 on and what is written as a shift, which say how much is done at once; and
-whole numbers that index, count axes or fill shapes.
+opposites, which formulas consist of; numbers no larger than a millionth, which guard against
+rounding; powers of two from 2^14 on and what is written as a shift, which say how much is done at
+once; and whole numbers that index, count axes or fill shapes.
 """
 
 from __future__ import annotations
@@ -101,9 +101,7 @@ def _structural(node: ast.AST) -> Iterator[ast.AST]:
         yield from ast.walk(node.slice)
     elif isinstance(node, ast.keyword) and node.arg in ("axis", "ddof", "minlength", "ndim"):
         yield from ast.walk(node.value)
-    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift):
-        yield from ast.walk(node)
-    elif (
+    elif (isinstance(node, ast.BinOp) and isinstance(node.op, ast.LShift)) or (
         isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "lambda"
     ):
         yield from ast.walk(node)

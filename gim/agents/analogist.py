@@ -47,6 +47,7 @@ from gim.analogy.base import inferences
 from gim.analogy.prior import Prior
 from gim.belief.evidence import EIGHT, Apart, Evidence, is_dense, shared_rows
 from gim.belief.knowledge import Knowledge, due, rule_doubt
+from gim.belief.noticing import notice
 from gim.model.deploy import RULE
 from gim.model.rewards import LargestReward, LeastReward, most_to_come
 from gim.model.task import Mind, Task
@@ -113,6 +114,7 @@ class Analogist(Episodic, Agent, name="analogist"):
     r_max: LargestReward = None
     infer: Annotated[Any, inferences, "what predicts pairs from others"] = "analogy"
 
+    notices = True
     growth = 1e-9  # a plan before each episode
     at_once = 1
     act = staticmethod(act)  # type: ignore[misc]
@@ -143,6 +145,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         wait = memory.pause[0] - mind.task.H
         if mind.plans and memory.waited[0] < wait and not due(memory.belief):
             return memory
+        notice(memory.belief, mind)
         return super().think(memory, mind)
 
     def evidence(self, belief: Knowledge, mind: Mind) -> Evidence:

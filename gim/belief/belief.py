@@ -28,6 +28,7 @@ from gim.analogy.witnesses import Witness
 from gim.belief.aim import Aim, Done
 from gim.belief.analogies import analogies_of
 from gim.belief.certificate.certificate import Certificate, certify
+from gim.belief.change import Change
 from gim.belief.knowledge import Knowledge, knowledge_of, learned_of
 from gim.belief.shares import SHARE
 from gim.belief.worlds import LARGEST, Worlds
@@ -65,6 +66,8 @@ class Belief:
         witnesses: what `policy` earned where it was played.
         names: labels of states and actions.
         order: of states and actions, in which they are drawn, if that is not by number.
+        since: what has changed in the world, and since when, where data in their order show it: the
+            belief is that of the world since. None: earlier data still hold, as far as is known.
 
     Example:
         >>> import gim
@@ -91,6 +94,7 @@ class Belief:
     witnesses: tuple[Witness, ...] = ()
     names: tuple[Names, Names] | None = None
     order: Order | None = None
+    since: Change | None = None
 
     @property
     def belief(self) -> Belief:

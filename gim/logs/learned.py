@@ -21,6 +21,7 @@ from gim.belief.analogies import analogies, rule_names
 from gim.belief.belief import Belief
 from gim.belief.certificate import Certificate, certifiable, certify
 from gim.belief.certificate.credible import more_than
+from gim.belief.change import Change
 from gim.belief.shares import SHARE
 from gim.logs.case import SEED, Inferred
 from gim.logs.given import given_policy
@@ -77,13 +78,14 @@ class Learned:
     """What `gim.learn` made of a log.
 
     Attributes:
-        log: the log.
+        log: the log; where the world has changed, what it says of the world since.
         policy: the policy to deploy, in the log's own labels.
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
         average: whether what counts is the average reward of a step without end; values are then
             by step, and `gain` and `bias` are there.
+        since: what changed within the log, and since when: all else is of the world since.
     """
 
     log: Log
@@ -92,6 +94,7 @@ class Learned:
     safe: Safe
     behind: Inferred
     average: bool = False
+    since: Change | None = None
 
     @property
     def gain(self) -> Floats:
@@ -355,6 +358,7 @@ class Learned:
             witnesses=self._witnesses,
             names=self.log.names(),
             order=self.log.as_met,
+            since=self.since,
         )
 
     @cached_property

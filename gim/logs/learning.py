@@ -10,6 +10,7 @@ import numpy as np
 from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
 from gim.logs.case import baseline_of, inferred
+from gim.logs.changes import change_in, since
 from gim.logs.learned import Learned, scaled
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
@@ -106,13 +107,17 @@ def learn(
             stacklevel=2,
         )
 
+    change = change_in(log, infer, isinstance(rewards, str))
+    if change is not None:
+        log = since(log, change)
     found = inferred(log, infer, acted, horizon, discount, rewards)
-    found = found._replace(notes=[*found.notes, *barred])
+    told = [] if change is None else [f"the world has changed: {change}"]
+    found = found._replace(notes=[*told, *found.notes, *barred])
     chosen, (states, actions) = method(found.case), log.names()
     check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
     known = found.supported.any(axis=1) | log.left | log.terminal
     policy = Policy(chosen, states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found, average)
+    return Learned(log, policy, found.model, method, found, average, change)
 
 
 class Held(NamedTuple):

@@ -67,6 +67,9 @@ class Mind:
     seconds: dict[str, float] = field(default_factory=lambda: defaultdict(float))
     notes: list[str] = field(default_factory=list)  # warnings, in the order they came
     kept: dict[str, Any] = field(default_factory=dict)  # what would be computed anew else
+    changes: list[Any] = field(default_factory=list)  # of the world (`gim.belief.change.Change`)
+    trail: Any = None  # the latest episodes (`gim.runs.loop.Trail`), where a run keeps them
+    names: Any = None  # with it: a function without arguments, the names of states and of actions
 
     def timed(self, phase: str) -> Timed:
         """Count the processor time spent inside under this name in `run.seconds`.

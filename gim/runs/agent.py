@@ -58,6 +58,7 @@ class Agent(Registered, registry=agents):
     """Base of all agents: the fields are the hyper-parameters, all else is in the memory."""
 
     assumes_structure: ClassVar[bool] = False  # elsewhere it may learn a wrong model
+    notices: ClassVar[bool] = False  # whether it looks for changes itself (`gim.belief.noticing`)
     act: ClassVar[Callable[..., int]]  # (memory, s, h, rng) -> a
     learn: ClassVar[Callable[..., int]]  # (memory, s, h, a, r, t, end, rng) -> THINK + GROW
 

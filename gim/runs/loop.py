@@ -41,10 +41,15 @@ def new_clock() -> Clock:
 
 
 class Trail(NamedTuple):
-    """What was done in the latest episodes: who asks whether a policy was played finds it here."""
+    """What was done in the latest episodes, and what came of it.
 
-    pairs: NDArray[np.int64]  # [W, H] s*A + a of each step of episode e in row e % W; -1: over.
-    # Of episodes longer than STEPS_KEPT nothing is kept: it is [1, 1]
+    Who asks whether a policy was played, or whether the world has changed, finds it here.
+    """
+
+    # Of episodes longer than STEPS_KEPT nothing is kept: they are [1, 1]
+    pairs: NDArray[np.int64]  # [W, H] s*A + a of each step of episode e in row e % W; -1: over
+    next: NDArray[np.int64]  # [W, H] the next state
+    r: NDArray[np.float64]  # [W, H] the reward
 
 
 TRAIL = 100  # episodes that are kept
@@ -54,7 +59,7 @@ STEPS_KEPT = 1 << 20  # of all of them
 def new_trail(episodes: int, H: int) -> Trail:
     """A trail for so many episodes of H steps, of which none was played."""
     shape = (max(1, min(TRAIL, episodes, STEPS_KEPT // H)), H) if H <= STEPS_KEPT else (1, 1)
-    return Trail(np.full(shape, -1, np.int64))
+    return Trail(np.full(shape, -1, np.int64), np.full(shape, -1, np.int64), np.zeros(shape))
 
 
 class Order(NamedTuple):
@@ -120,7 +125,8 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
     while order.steps[0] >= 0:
         world, memory = opened(frames[0]), opened(frames[1])
         clock, returns = opened(frames[2]), opened(frames[3])
-        pairs = opened(frames[4]).pairs
+        trail = opened(frames[4])
+        pairs = trail.pairs
         episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
         row, end_of_row = episode % len(pairs), pairs.shape[1] - 1
@@ -135,11 +141,14 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 order.refused[0] = a
                 wake = NO_ACTION
                 break
-            pairs[row, min(h, end_of_row)] = s * world.A + a
+            place = min(h, end_of_row)
+            pairs[row, place] = s * world.A + a
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
             total += r
+            trail.next[row, place] = t
+            trail.r[row, place] = r
             wake = learn(memory, s, h, a, r, t, end, agent_rng)
             steps += 1
             if end == GO_ON:

@@ -224,6 +224,8 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     strange = arrays.keys() - {
         "returns",
         "trail",
+        "trail.next",
+        "trail.r",
         "starts",
         *(f"clock.{name}" for name in Clock._fields),
     }

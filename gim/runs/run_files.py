@@ -23,6 +23,15 @@ GENERATOR = {  # the state of numpy's PCG64, with the bits of each number
     "uinteger": 32,
     "state": {"state": 128, "inc": 128},
 }
+CHANGE = {
+    "since": 53,
+    "what": [str],
+    "nats": NUMBER,
+    "visits": 53,
+    "pairs": [53],
+    "unit": str,
+    "told": 53,
+}
 META = {
     "agent": str,
     "seed": 64,
@@ -36,6 +45,7 @@ META = {
         "explored_at": (53, None),
         "notes": [str],
         "seconds": {str: NUMBER},
+        "changes": [CHANGE],
     },
     "random": {"world": GENERATOR, "agent": GENERATOR, "thinking": GENERATOR},
     "priors": [dict],
@@ -45,6 +55,8 @@ ONE_OF = {"world": dict, "env": {"id": str, "kwargs": dict}}  # a table, or how 
 
 def check_meta(meta: Mapping[str, Any]) -> None:
     """Refuse meta that no run has: incomplete, strange, of another type or out of range."""
+    if isinstance(meta.get("mind"), dict):  # earlier versions noticed no change
+        meta["mind"].setdefault("changes", [])
     kinds = [key for key in ONE_OF if key in meta]
     if len(kinds) != 1:
         raise ValueError("meta needs a world or an env, and only one of them")
@@ -82,20 +94,26 @@ def check_clock(
 
 
 def check_kept(
-    kept: Mapping[str, NDArray[Any] | None], arrays: Mapping[str, NDArray[Any]], pairs: int
+    kept: Mapping[str, NDArray[Any] | None], arrays: Mapping[str, NDArray[Any]], S: int, A: int
 ) -> None:
     """Refuse a trail, or counts of where episodes began, that no run of such a task has."""
+    within: dict[str, tuple[float, float]] = {
+        "trail": (-1, S * A - 1),
+        "trail.next": (-1, S - 1),
+        "trail.r": (-np.finfo(float).max, np.finfo(float).max),
+        "starts": (0, COUNT),
+    }
     for name, array in kept.items():
         if array is None or name not in arrays:
             if name in arrays:
                 raise ValueError(f"the run holds {name}, but its world has a table")
             continue
-        given, (least, most) = arrays[name], {"trail": (-1, pairs - 1), "starts": (0, COUNT)}[name]
+        given, (least, most) = arrays[name], within[name]
         if given.shape != array.shape or given.dtype != array.dtype:
             form = f"{array.shape} of {array.dtype}"
             raise ValueError(f"{name} has shape {given.shape} of {given.dtype}, not {form}")
         if given.size and not least <= given.min() <= given.max() <= most:
-            raise ValueError(f"{name} holds a number that is not from {least} to {most}")
+            raise ValueError(f"{name} holds a number that is not from {least:g} to {most:g}")
 
 
 def _fits(place: str, value: Any, form: Any) -> None:

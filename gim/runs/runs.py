@@ -16,6 +16,9 @@ from gim._compile.memory import flatten, part, rebuild, trusted
 from gim.analogy.structure import Rule
 from gim.belief.aim import Done, beginnings_of
 from gim.belief.belief import Belief
+from gim.belief.change import Change
+from gim.belief.knowledge import Knowledge
+from gim.belief.noticing import look_back
 from gim.mdp.gymnasium_table import spec_of
 from gim.mdp.names import Names
 from gim.mdp.naming import Built, named, names_of
@@ -87,7 +90,12 @@ class Run:
                 task.starts,
             )
         )
+        self.mind.trail, self.mind.names = self.trail, self._names
         self.to_compile = self._driver.to_compile  # whether the first step waits for the compiler
+
+    def _names(self) -> tuple[Names, Names]:
+        """What states and actions are called."""
+        return names_of(self.named_by)
 
     # -- what came of it
 
@@ -156,10 +164,32 @@ class Run:
     def belief(self) -> Belief | None:
         """What is believed of the world (`gim.Belief`); None if nothing is counted."""
         if self._believed is None or self._believed[0] != self.steps:
-            done = Done(self.trail.pairs.copy(), self.returns)
-            given = self.agent, self.memory, self.task, self.seed, names_of(self.named_by), done
-            self._believed = self.steps, belief_in(*given)
+            given = self.agent, self.memory, self.task, self.seed, self._names()
+            found = belief_in(*given)
+            if found is not None:
+                change = self._change(found.knowledge)
+                found = replace(found, since=change, done=self._done(change))
+            self._believed = self.steps, found
         return self._believed[1]
+
+    def _change(self, known: Knowledge) -> Change | None:
+        """What has changed: as the agent has noticed, or as one sees who looks back for it now.
+
+        What is then no more true is forgotten, in a copy that is the belief's own.
+        """
+        if self.agent.notices:
+            return self.mind.changes[-1] if self.mind.changes else None
+        if known.counts.n.sum() < self.steps:  # some count a pair's first visits only
+            return None
+        return look_back(known, self.mind, self.returns.size, len(self.trail.pairs) - 1)
+
+    def _done(self, change: Change | None) -> Done:
+        """What was done in the latest episodes of the world since."""
+        pairs = self.trail.pairs.copy()
+        if change is not None:
+            latest = np.arange(max(0, self.returns.size - len(pairs)), self.returns.size)
+            pairs[latest[latest < change.since] % len(pairs)] = -1
+        return Done(pairs, self.returns)
 
     @property
     def model(self) -> LearnedModel | None:
@@ -307,7 +337,7 @@ class Run:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
         arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
-        arrays |= {"returns": self.returns, "trail": self._driver.trail.pairs}
+        arrays |= {"returns": self.returns} | self._trail()
         if self.task.starts is not None:
             arrays["starts"] = self.task.starts
         meta: dict[str, Any] = {
@@ -316,7 +346,8 @@ class Run:
             "episodes": self.episodes,
             "horizon": self.task.H,
             "thought": self._thought,
-            "mind": {k: getattr(self.mind, k) for k in RECORD} | {"seconds": self.seconds},
+            "mind": {k: getattr(self.mind, k) for k in RECORD}
+            | {"seconds": self.seconds, "changes": [each.packed() for each in self.mind.changes]},
             "random": {
                 "world": self._driver.random_state(),
                 "agent": self.random.agent.bit_generator.state,
@@ -337,6 +368,11 @@ class Run:
             arrays |= {f"prior{k}.{key}": value for key, value in packed.items()}
         return files.Packed(arrays, meta)
 
+    def _trail(self) -> dict[str, NDArray[Any]]:
+        """The trail by the names that it is saved under."""
+        trail = self._driver.trail
+        return {"trail": trail.pairs, "trail.next": trail.next, "trail.r": trail.r}
+
     def go_on_from(self, path: str | Path) -> Run:
         """Take over what a file holds of this very run: of the same agent, world and seed."""
         saved = files.load(path, "run")
@@ -355,8 +391,8 @@ class Run:
         clock = rebuild(self.clock, arrays, "clock.")
         ends = self.world.terminal if isinstance(self.world, TabularMDP) else None
         check_clock(clock, arrays["returns"], self.episodes, self.task, ends)
-        kept = {"trail": self._driver.trail.pairs, "starts": self.task.starts}
-        check_kept(kept, arrays, self.task.S * self.task.A)
+        kept = {**self._trail(), "starts": self.task.starts}
+        check_kept(kept, arrays, self.task.S, self.task.A)
         self.memory = rebuild(self.memory, part(arrays, "memory."))
         if not trusted(self.memory):
             self._driver.check_indices()
@@ -368,6 +404,7 @@ class Run:
         for name in RECORD:
             setattr(self.mind, name, meta["mind"][name])
         self.mind.seconds.update(meta["mind"]["seconds"])
+        self.mind.changes = [Change.unpacked(each) for each in meta["mind"].get("changes", [])]
         self._driver.restore(meta["random"]["world"])
         self.random.agent.bit_generator.state = meta["random"]["agent"]
         self.random.thinking.bit_generator.state = meta["random"]["thinking"]
@@ -419,6 +456,7 @@ def belief_in(
     counts = found.counts
     still = {name: np.array(getattr(counts, name)) for name in counts._fields}
     known = found._replace(counts=counts._replace(**still), terminal=found.terminal.copy())
+    known = known._replace(infer_at=found.infer_at.copy())
     trusted = task.priors and not agent.judges_priors()
     return Belief(
         known,

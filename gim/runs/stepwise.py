@@ -77,9 +77,13 @@ def converse(frames: Any, news: Any, A: int, agent_rng: Any) -> Iterator[int]:
             break
         # Read anew, so that they need not be kept over a pause:
         memory, clock, returns = opened(frames[0]), opened(frames[1]), opened(frames[2])
-        pairs, row = opened(frames[3]).pairs, clock.episode[0]
+        trail, row = opened(frames[3]), clock.episode[0]
+        pairs = trail.pairs
         row %= len(pairs)
-        pairs[row, min(h, pairs.shape[1] - 1)] = s * A + a
+        step = min(h, pairs.shape[1] - 1)
+        pairs[row, step] = s * A + a
+        trail.next[row, step] = t
+        trail.r[row, step] = r
         clock.total[0] += r
         wake = learn(memory, s, h, a, r, t, end, agent_rng)
         clock.steps[0] += 1

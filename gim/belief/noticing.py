@@ -1,0 +1,186 @@
+"""What a learner does about a change: it looks for one after each episode, and forgets the past.
+
+Every look goes back 16 episodes, every second one twice as far, every fourth four times, and so on,
+as far as a run keeps its steps (`gim.runs.loop.Trail`): what changes a little takes long to notice,
+but need not be looked for as often. What is found depends on what a run saves and on nothing else.
+
+Of a log all rows are known. What is inferred from the first half of them is held against the second
+one, what is inferred from the first quarter against the second quarter; a change before that is not
+looked for. Episodes of a log may come from many worlds, such as several shops, without any change:
+then the order in which they come says no more than others do, and the log is taken as it is.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.analogy.base import Frame, Inference
+from gim.analogy.prior import no_prior
+from gim.belief.change import Called, Change, changed
+from gim.belief.comparison import FEW, Latest
+from gim.belief.knowledge import Knowledge
+from gim.model.counts import Counts
+from gim.model.halves import without_empty
+from gim.model.hash_table import FREE
+from gim.model.tally import tally
+from gim.model.task import Mind
+
+HALVES = 2  # times that the first half of a log is taken
+ORDERS = 9  # of episodes, under each of which a change must be less likely
+NEAR = 16  # episodes that every look goes back
+STEPS = 1 << 14  # the most that it does
+SEED = 0  # of an inference that is only held against what came later
+
+
+def notice(belief: Knowledge, mind: Mind) -> Change | None:
+    """Look for a change between two episodes; if there is one, what it made untrue is forgotten."""
+    done = mind.episode + 1
+    if mind.trail is None or mind.step > 0 or not belief.visits[0]:
+        return None
+    with mind.timed("inferring"):
+        change = look_back(belief, mind, done, NEAR * (done & -done))
+    if change is not None:
+        mind.kept.clear()
+        mind.changes.append(change)
+        mind.note(f"the world has changed: {change}")
+    return change
+
+
+def look_back(belief: Knowledge, mind: Mind, done: int, back: int) -> Change | None:
+    """The same within so many of the latest of the episodes done, whoever asks; the mind stays."""
+    latest = latest_steps(mind, done, back)
+    states, actions = mind.names()
+    called, paid = Called(states, actions, mind.task.variables), not belief.rewards.given
+    change = changed(belief.counts, belief.prior, latest, called, paid=paid)
+    if change is not None:
+        forget(belief, latest, change)
+    return change
+
+
+def latest_steps(mind: Mind, done: int, back: int) -> Latest:
+    """The steps of so many of the latest of the episodes done, as far as they are kept."""
+    pairs, next, r = mind.trail
+    W, H = pairs.shape
+    begin = max(0, done - min(W, back, max(NEAR, STEPS // H)))
+    if mind.changes:
+        begin = max(begin, mind.changes[-1].since)
+    episode = np.arange(begin, done)
+    row = episode % W
+    on = np.cumsum(pairs[row] < 0, axis=1) == 0  # what stands behind an end is older
+    kept = ((next[row] >= 0) | ~on).all(axis=1)  # versions before kept pairs alone
+    on &= np.logical_and.accumulate(kept[::-1])[::-1, None]
+    block = np.broadcast_to(episode[:, None], on.shape)[on]
+    return Latest(pairs[row][on], next[row][on], r[row][on], block)
+
+
+def forget(belief: Knowledge, latest: Latest, change: Change) -> None:
+    """Leave of the pairs that changed only what was counted since; it is time to infer anew.
+
+    A state that was left since does not end an episode any more, whatever it did before.
+    """
+    S, A = belief.counts.n.shape
+    past = np.zeros(S * A, bool)
+    past[list(change.pairs)] = True
+    since = latest.block >= change.since
+    of_past = since & past[latest.pair]
+    _recount(belief.counts, past, *(each[of_past] for each in latest[:3]))
+    belief.terminal[latest.pair[since] // A] = False
+    belief.infer_at[0] = belief.visits[0]
+
+
+def _recount(counts: Counts, of: NDArray[np.bool_], pair: Any, next: Any, r: Any) -> None:
+    """Set what was counted of some pairs [S*A] to these steps, in place."""
+    S, A = counts.n.shape
+    for name, weight in (("n", None), ("R", r), ("R2", r * r)):
+        table = getattr(counts, name).reshape(-1)
+        table[of] = np.bincount(pair, weight, S * A)[of]
+    key = pair * S + next
+    if not counts.keys.size:
+        place, gone = key, np.repeat(of, S)
+    else:
+        used = np.flatnonzero(counts.keys != FREE)
+        used = used[np.argsort(counts.keys[used])]
+        place = used[np.searchsorted(counts.keys[used], key)]
+        gone = (counts.keys != FREE) & of[np.maximum(counts.keys, 0) // S]
+    for name, weight in (("next", np.ones(r.size)), ("paid", r), ("paid2", r * r)):
+        table = getattr(counts, name)
+        if table.size:
+            table[gone] = 0.0
+            np.add.at(table, place, weight)
+    for own, new in zip(counts, without_empty(counts), strict=True):
+        own[...] = new
+
+
+def change_within(
+    latest: Latest,
+    episode: NDArray[Any],
+    infer: Inference | None,
+    frame: Frame,
+    called: Called,
+    unit: str,
+    paid: bool = True,
+) -> Change | None:
+    """The latest change within steps that are all there is.
+
+    Args:
+        latest: the steps.
+        episode: [n] of each, rising.
+        infer: what predicts pairs from others.
+        frame: what is certain besides.
+        called: what states and actions are called.
+        unit: what blocks are.
+        paid: whether rewards may change, too.
+    """
+    found = _change_within(latest, infer, frame, called, unit, paid)
+    if found is None:
+        return None
+    rng = np.random.default_rng(SEED)
+    for _ in range(ORDERS if episode[-1] > 1 else 0):
+        number = rng.permutation(episode[-1] + 1)[episode]
+        order = np.argsort(number, kind="stable")
+        block = np.arange(order.size) if unit == "row" else number[order]
+        mixed = Latest(latest.pair[order], latest.next[order], latest.r[order], block)
+        other = _change_within(mixed, infer, frame, called, unit, paid)
+        if other is not None and other.nats > found.nats:
+            return None
+    # The moment is not known well: what came shortly before is the same change.
+    since, near = found.since, found.since - (int(latest.block[-1]) - found.since) // 4
+    while before := _change_within(latest.before(since), infer, frame, called, unit, paid):
+        if before.since < near:
+            break
+        since = before.since
+    visits = np.isin(latest.pair[latest.block >= since], found.pairs).sum()
+    return replace(found, since=since, visits=int(visits))
+
+
+def _change_within(
+    latest: Latest, infer: Inference | None, frame: Frame, called: Called, unit: str, paid: bool
+) -> Change | None:
+    blocks = np.unique(latest.block)
+    if blocks.size < 2:
+        return None
+    counts, until = _counted(latest, frame), np.inf
+    for half in range(1, HALVES + 1):
+        middle = max(int(latest.block[latest.block.size >> half]), int(blocks[1]))
+        if middle >= until:
+            break
+        prior = no_prior(*frame.available.shape)
+        first = latest.before(middle)
+        if infer is not None and first.pair.size >= FEW:
+            with suppress(np.linalg.LinAlgError, ArithmeticError):
+                prior = infer(_counted(first, frame), frame, np.random.default_rng(SEED))
+        found = changed(counts, prior, latest, called, unit, (middle, until), paid)
+        if found is not None:
+            return found
+        until = middle
+    return None
+
+
+def _counted(steps: Latest, frame: Frame) -> Counts:
+    S, A = frame.available.shape
+    return tally(S, A, *np.divmod(steps.pair, A), steps.r, steps.next)
