@@ -93,7 +93,7 @@ def _worth(learned: Learned) -> Iterable[str]:
     ]
     case, log = learned.behind.case, learned.log
     if case.horizon is not None:
-        mean, error = log.returns.mean(), log.returns.std() / np.sqrt(log.returns.size)
+        mean, error = log.episodes.mean, log.episodes.sd / np.sqrt(log.episodes.n.sum())
         ends = (mean - DEVIATIONS * error, mean + DEVIATIONS * error)
         rows.append(("what episodes of the log returned", *map(_number, (mean, *ends))))
     for way, found in learned.evaluated().items():
@@ -107,9 +107,10 @@ def _worth(learned: Learned) -> Iterable[str]:
     weight = "" if plain else f", each step weighing {case.discount:g} of the last"
     chosen = f"Chosen by {type(learned.safe).__name__}."
     text = f"Returns {over}{weight}; intervals of {percent()}. {chosen}"
-    if case.horizon is not None and log.lengths.mean() < case.horizon:
+    steps = log.episodes.steps.sum() / log.episodes.n.sum()
+    if case.horizon is not None and steps < case.horizon:
         text += (
-            f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "
+            f" Episodes of the log have {steps:.3g} steps in the mean: what they "
             "returned is for these."
         )
     yield f'<p class="soft">{escape(text)}</p>'
