@@ -71,9 +71,11 @@ def levels_of(
             for k, label in zip(there, read, strict=True):
                 if label in wrong:
                     odd[k] = difference(label, met[meant])
-    if len(odd) > NAMED:
-        odd = dict.fromkeys(odd, f"{odd[min(odd)]}; others likewise")
     number = {label: i for i, label in enumerate(met)}
+    if len(odd) > NAMED:
+        of = dict(zip(there, read, strict=True))
+        first = min(odd, key=lambda k: number[of[k]])
+        odd = dict.fromkeys(odd, f"{odd[first]}; others likewise")
     place = np.full(len(values), -1)
     place[there] = [number[label] for label in read]
     return Levels(met, place, odd, told is not None, () if told else _remarks(column, met))

@@ -15,7 +15,7 @@ from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
 from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
-from gim.logs.triples import Episodes, Triples, counts_of, merged
+from gim.logs.triples import Episodes, Triples, counts_of, merged, together
 from gim.mdp.names import Names
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
@@ -133,7 +133,7 @@ class Log:
         unit = first * 0 if rows.unit is None else rows.unit.astype(np.int64)
         s, a, t = (each.astype(np.int64) for each in (rows.s, rows.a, rows.t))
         likely = np.zeros(n) if rows.propensity is None else rows.propensity
-        paid = (rows.r, rows.r**2, rows.r, rows.r)
+        paid = (rows.r, rows.r**2)
         ended = rows.done.astype(np.int64)
         whole = Triples(unit, s, a, t, one, *paid, first, ended, likely)
         return merged([whole], self.S, self.A)
@@ -143,18 +143,13 @@ class Log:
         """How many episodes of each unit there are, how long they are and what they returned."""
         if self.summed is not None:
             return self.summed[1]
-        unit, U = self.rows.unit, len(self.units or (None,))
-        of = np.zeros(len(self.starts), np.int64) if unit is None else unit[self.starts]
-        least, most = np.full(U, np.inf), np.full(U, -np.inf)
-        np.minimum.at(least, of, self.returns)
-        np.maximum.at(most, of, self.returns)
-        longest = np.zeros(U, np.int64)
-        np.maximum.at(longest, of, self.lengths)
-        steps = np.bincount(of, self.lengths, U).astype(np.int64)
-        gaps = np.bincount(np.repeat(of, self.lengths), self.rows.resumed, U).astype(np.int64)
-        n, total = np.bincount(of, minlength=U), np.bincount(of, self.returns, U)
-        squares = np.bincount(of, self.returns**2, U)
-        return Episodes(n, steps, longest, total, squares, least, most, gaps)  # type: ignore[arg-type]
+        rows, one = self.rows, np.ones(len(self.starts), np.int64)
+        gaps = np.add.reduceat(rows.resumed.astype(np.int64), self.starts)
+        low, high = (f.reduceat(rows.r, self.starts) for f in (np.minimum, np.maximum))
+        paid = (self.returns, self.returns**2, self.returns, self.returns)
+        each = Episodes(one, self.lengths, self.lengths, *paid, low, high, gaps)
+        unit = one * 0 if rows.unit is None else rows.unit[self.starts].astype(np.int64)
+        return together([each], [unit], len(self.units or (None,)))
 
     def by_unit(self) -> Mapping[Any, Log]:
         """The log of each unit, by label, where `unit=` told them apart.
@@ -278,7 +273,7 @@ class Log:
     @property
     def paid(self) -> tuple[float, float]:
         """The least and the largest reward of a step that was seen."""
-        return float(self.triples.least.min()), float(self.triples.most.max())
+        return float(self.episodes.low.min()), float(self.episodes.high.max())
 
     @cached_property
     def unbroken(self) -> NDArray[np.int64]:

@@ -1,32 +1,36 @@
-"""What DuckDB is asked of a log: labels as numbers, which row follows which, and how often.
+"""What DuckDB is asked of a log: labels as numbers, which row follows which, and what it comes to.
 
 A row with a fault is left out whole: it does not say where the row before it led, nor does the row
-after it begin anything. `coded` gives each row its numbers and the first fault that holds of it,
-`followed` what came before and after it in its episode, `counted` what that comes to. Sums of
-rewards are sums of whole numbers: in any order, by any number of threads, they are the same.
+after it begin anything. Three steps: `typed` has the columns of a log by what they are, `coded` the
+number of each label and the first fault of each row, `followed` what came before and after it in
+its episode. Sums of rewards are sums of whole numbers: in any order, by any number of threads or
+machines, they are the same to the bit.
 """
 
 from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from gim.logs.faults import Faults
 from gim.logs.labels import MOST_LABELS, Levels, bin_names, edges_of, levels_of, missing
-from gim.logs.sources import Table
+from gim.logs.sources import Table, quoted
 
 LARGEST = 1e100  # of a reward: squares must add up
-KEPT, CENSORED, TWICE, LATE = -1, 0, -2, -3  # in place of a fault
+CENSORED, TWICE, LATE, FAULTY = -1, -2, -3, -10  # kinds of rows: FAULTY less the fault's number
+BEGUN, RESUMED, ENDED = 1, 2, 4  # bits of the kind of a row that is kept
 END = -2  # in place of a next state: the episode is over, and what came then was not recorded
 WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "UTINYINT", "USMALLINT", "UINTEGER")
 REAL = ("FLOAT", "DOUBLE", "DECIMAL", "HUGEINT", "UBIGINT", "UHUGEINT")
-TIMES = ("DATE", "TIME", "INTERVAL")  # as DuckDB's names of them begin
 FLAGS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
-WIDTH = 72  # bytes that a row takes while rows are put in order
+NUMBER = (
+    "CASE WHEN isfinite(TRY_CAST(trim(step) AS DOUBLE)) THEN TRY_CAST(trim(step) AS DOUBLE) END"
+)
+TIME = "TRY_CAST(step AS TIMESTAMPTZ)"
 
 
 class Columns(NamedTuple):
@@ -44,27 +48,34 @@ class Columns(NamedTuple):
     bins: dict[str, Any]
     levels: dict[str, Any]
 
-    def wanted(self) -> list[str]:
-        """All of them, once each."""
-        more = [self.reward, self.episode, self.step, self.done, self.propensity]
-        named = [*self.state, *(self.after or []), *self.action, *self.unit, *filter(None, more)]
-        return list(dict.fromkeys(named))
+    def fields(self) -> Iterator[tuple[str, str, str]]:
+        """Each column by the name that it gets, with its own name and what it holds."""
+        yield "reward", self.reward, "number"
+        single = (
+            ("episode", "label"),
+            ("step", "step"),
+            ("done", "flag"),
+            ("propensity", "number"),
+        )
+        for name, holds in single:
+            if (column := getattr(self, name)) is not None:
+                yield name, column, holds
+        several = (("s", self.state), ("t", self.after or []), ("a", self.action), ("u", self.unit))
+        for letter, columns in several:
+            for j, column in enumerate(columns):
+                own = self.state[j] if letter == "t" else column
+                yield f"{letter}{j}", column, "number" if own in self.bins else "label"
 
 
 class Facts(NamedTuple):
-    """What is known of a log after a first look: sums, and the labels of each column."""
+    """What is known of a log after a first look, which adds up over its parts."""
 
     n: int
     large: float  # the largest reward, by size
-    lost: int  # rows without an episode or unit
-    step: tuple[int, int, int, bool]  # steps, those that are numbers, times; are all whole?
-    spans: dict[str, tuple[float, float]]  # of columns that are binned
-    labels: dict[str, dict[Any, int]]  # values as DuckDB has them, and how often, by column
-
-
-def name(column: str) -> str:
-    """A column in SQL."""
-    return 'b."' + column.replace('"', '""') + '"'
+    episodes: int  # rows with an episode
+    steps: tuple[int, int, int, bool]  # steps, numbers and times among them; are all whole?
+    spans: dict[str, tuple[float, float]]  # of columns that are binned, by column
+    labels: dict[str, dict[Any, int]]  # how often each value stands there, by field
 
 
 class Asking:
@@ -78,258 +89,217 @@ class Asking:
 
     def __init__(self, table: Table, columns: Columns, only: int | None = None) -> None:
         self.table, self.columns, self.faults = table, columns, Faults()
-        limit = "" if only is None else f" LIMIT {only}"
-        self.source = f"(SELECT * FROM {table.sql}{limit})" if only else table.sql
-        self.joins: list[str] = []
-        self.looked: dict[tuple[str, str], str] = {}  # where Python's own are looked up
-        self.code: dict[tuple[str, str], str] = {}  # the number of a label, by column and where
-        self.levels: dict[str, Levels] = {}
+        self.fields = {name: (column, holds) for name, column, holds in columns.fields()}
+        self.levels: dict[str, Levels] = {}  # by column
         self.edges: dict[str, Any] = {}
-        self.partition, self.steps_count, self.lost = "", False, False
-
-    # -- columns
-
-    def label(self, column: str) -> str:
-        """A label as a whole number, a number, a truth value or text."""
-        kind = self.table.types[column]
-        if kind in WHOLE:
-            return f"{name(column)}::BIGINT"
-        if kind.startswith(REAL):
-            return f"{name(column)}::DOUBLE"
-        return name(column) if kind == "BOOLEAN" else f"{name(column)}::VARCHAR"
-
-    def number(self, column: str) -> str:
-        """A number; NaN where there is none, infinite where what stands there is no number."""
-        kind = self.table.types[column]
-        if column in self.table.labels:
-            return self._looked_up(
-                column, "number", [_number(x) for x in self.table.labels[column]]
-            )
-        if kind in (*WHOLE, "BOOLEAN") or kind.startswith(REAL):
-            return f"coalesce({name(column)}::DOUBLE, 'nan'::DOUBLE)"
-        if kind != "VARCHAR":
-            return f"CASE WHEN {name(column)} IS NULL THEN 'nan'::DOUBLE ELSE 'inf'::DOUBLE END"
-        text = f"trim({name(column)})"
-        return (
-            f"CASE WHEN coalesce({text}, '') IN ('', 'nan') THEN 'nan'::DOUBLE "
-            f"ELSE coalesce(TRY_CAST({text} AS DOUBLE), 'inf'::DOUBLE) END"
+        self.counts, self.ranked, joins = False, False, list[str]()
+        each = ", ".join(
+            f"{self._typed(column, holds, joins)} AS {name}"
+            for name, (column, holds) in self.fields.items()
         )
+        limit = "" if only is None else f" LIMIT {only}"
+        sql = f"SELECT row_number() OVER () - 1 AS id, {each} FROM {table.sql} AS b"
+        table.run(f"CREATE OR REPLACE TEMP VIEW typed AS {sql} {' '.join(joins)}{limit}")
+        self.types = {name: kind for name, kind, *_ in table.run("DESCRIBE typed")}
 
-    def flag(self, column: str) -> str:
-        """True, False, 0 or 1, also as text, since a CSV file has nothing else; else NULL."""
-        if column in self.table.labels:
-            meant = [FLAGS.get(str(x).strip().lower(), math.nan) for x in self.table.labels[column]]
-            return f"({self._looked_up(column, 'flag', meant)} = 1)"
-        if self.table.types[column] == "BOOLEAN":
-            return name(column)
-        whens = " ".join(f"WHEN '{text}' THEN {truth}" for text, truth in FLAGS.items())
-        return f"CASE lower(trim({name(column)}::VARCHAR)) {whens} END"
+    def _typed(self, column: str, holds: str, joins: list[str]) -> str:
+        """A column as what it holds.
 
-    def step(self, found: tuple[int, int, int, bool]) -> tuple[str, bool, str]:
-        """What rows are put in order by, whether whole numbers count steps, and what it must be."""
-        column = self.columns.step
-        if column is None:
-            return "NULL", False, ""
-        kind, (n, numbers, times, whole) = self.table.types[column], found
-        if column in self.table.labels:
-            labels = self.table.labels[column]
-            there = [x for x in labels if x is not None and not isinstance(x, (int, float))]
-            if not there or kind != "BIGINT":
-                return f"nullif({self.number(column)}, 'inf'::DOUBLE)", whole, "number"
-            try:
-                place = {label: k for k, label in enumerate(sorted(map(_timed, there)))}
-            except TypeError:
-                some = " and ".join(sorted({type(x).__name__ for x in labels}))
-                raise ValueError(f"column {column!r} holds {some}: steps have one order") from None
-            ranks = [float(place.get(_timed(x), math.nan)) for x in labels]
-            return self._looked_up(column, "step", ranks), False, "time or text like the others"
-        if kind in WHOLE:
-            return name(column), True, "number"
-        if kind.startswith(REAL):
-            number = f"nullif(nullif({name(column)}::DOUBLE, 'nan'::DOUBLE), 'inf'::DOUBLE)"
-            return number, whole, "number"
-        if kind != "VARCHAR":
-            return name(column), False, "time" if kind.startswith(TIMES) else "label"
-        if 2 * numbers > n or n == 0:
-            return _text_number(column), whole, "number"
-        if 2 * times > n:
-            return f"TRY_CAST({name(column)} AS TIMESTAMPTZ)", False, "time"
-        return name(column), False, "text"
+        A label is a whole number, a number, a truth value or text; a number is NaN where there is
+        none, and infinite where what stands there is no number; a flag is True, False, 0 or 1, also
+        as text, since a CSV file has nothing else.
+        """
+        name, kind = f"b.{quoted(column)}", self.table.types[column]
+        own = self.table.labels.get(column)
+        if holds == "label":
+            if kind in (*WHOLE, "BOOLEAN"):
+                return name
+            return f"nullif({name}::DOUBLE, 'nan')" if kind.startswith(REAL) else f"{name}::VARCHAR"
+        if own is not None:
+            values = _number if holds == "number" else _flag
+            values = self._rank(column, own) if holds == "step" else values
+            alias = f"own{len(joins)}"
+            places = {"v": np.arange(len(own)), "k": np.array([*map(values, own)], np.float64)}
+            self.table.con.register(alias, places)
+            joins.append(f"LEFT JOIN {alias} ON {name} = {alias}.v")
+            x = f"{alias}.k"
+            return {"number": f"coalesce({x}, 'nan')", "flag": f"{x} = 1", "step": x}[holds]
+        numeric = kind in (*WHOLE, "BOOLEAN") or kind.startswith(REAL)
+        if holds == "number":
+            if numeric:
+                return f"coalesce({name}::DOUBLE, 'nan')"
+            x = f"trim({name}::VARCHAR)"
+            none = f"coalesce({x}, '') IN ('', 'nan')"
+            return f"CASE WHEN {none} THEN 'nan' ELSE coalesce(TRY_CAST({x} AS DOUBLE), 'inf') END"
+        if holds == "flag":
+            whens = " ".join(f"WHEN '{text}' THEN {truth}" for text, truth in FLAGS.items())
+            return name if kind == "BOOLEAN" else f"CASE lower(trim({name}::VARCHAR)) {whens} END"
+        real = kind.startswith(REAL)
+        return f"CASE WHEN isfinite({name}::DOUBLE) THEN {name}::DOUBLE END" if real else name
 
-    def _looked_up(self, column: str, role: str, values: Sequence[float]) -> str:
-        """What stands for each of Python's own labels, of which a column has the numbers."""
-        if (column, role) not in self.looked:
-            alias = f"own{len(self.looked)}"
-            array = np.array(values, np.float64)
-            self.table.con.register(
-                alias, {"v": np.arange(array.size), "k": array, "no": np.isnan(array)}
-            )
-            self.joins.append(f"LEFT JOIN {alias} ON {name(column)} = {alias}.v")
-            self.looked[column, role] = alias
-        alias = self.looked[column, role]
-        nothing = "'nan'::DOUBLE" if role == "number" else "NULL"
-        return f"CASE WHEN {alias}.no OR {alias}.no IS NULL THEN {nothing} ELSE {alias}.k END"
+    def _rank(self, column: str, labels: Sequence[Any]) -> Any:
+        """How Python's own steps are put in order: numbers as they are, all else by rank."""
+        if all(x is None or isinstance(x, (int, float)) for x in labels):
+            return lambda x: math.nan if x is None or math.isinf(x) else x
+        self.ranked = True
+        try:
+            there = sorted({_instant(x) for x in labels if not missing(x)})
+        except TypeError:
+            kinds = " and ".join(sorted({type(x).__name__ for x in labels}))
+            raise ValueError(f"column {column!r} holds {kinds}: steps have one order") from None
+        place = {x: k for k, x in enumerate(there)}
+        return lambda x: place.get(_instant(x), math.nan)
 
     # -- a first look
 
     def facts(self) -> Facts:
         """Look at all rows once for sums, and once for labels."""
-        c = self.columns
-        r = self.number(c.reward)
-        own = self.table.types.get(c.step or "", "")
-        asked = ["count(*)", f"max(CASE WHEN abs({r}) <= {LARGEST} THEN abs({r}) END)"]
-        gone = [f"{name(column)} IS NULL" for column in [*c.unit, *filter(None, [c.episode])]]
-        asked.append(f"count(*) FILTER ({' OR '.join(gone)})" if gone else "0")
-        if c.step is None or own.startswith(TIMES):
-            asked += ["0", "0", "0", "false"]
-        elif own == "VARCHAR":
-            number, time = _text_number(c.step), f"TRY_CAST({name(c.step)} AS TIMESTAMPTZ)"
-            asked += [f"count({name(c.step)})", f"count({number})", f"count({time})"]
-            asked.append(f"bool_and({number} = round({number}))")
-        else:
-            number = f"nullif({self.number(c.step)}, 'inf'::DOUBLE)"
-            asked += [
-                f"count({name(c.step)})",
-                "0",
-                "0",
-                f"bool_and({number} = round({number}) OR isnan({number}))",
-            ]
-        for column in c.bins:
-            number = self.number(column)
-            finite = f"CASE WHEN isfinite({number}) THEN {number} END"
-            asked += [f"min({finite})", f"max({finite})"]
-        joined = f"{self.source} AS b {' '.join(self.joins)}"
-        found = self.table.run(f"SELECT {', '.join(asked)} FROM {joined}").fetchone()
-        n, large, lost, *rest = found
+        steps = ["count(step)" if "step" in self.fields else "0", "0", "0", "true"]
+        kind = self.types.get("step")
+        if kind == "VARCHAR":
+            steps[1:] = [f"count({NUMBER})", f"count({TIME})", f"bool_and({NUMBER} % 1 = 0)"]
+        elif kind == "DOUBLE":
+            steps[3] = "bool_and(step % 1 = 0)"
+        binned = [name for name, (column, _) in self.fields.items() if column in self.columns.bins]
+        finite = [f"CASE WHEN isfinite({name}) THEN {name} END" for name in binned]
+        spans = [f"{which}({x})" for x in finite for which in ("min", "max")]
+        large = f"max(CASE WHEN abs(reward) <= {LARGEST} THEN abs(reward) END)"
+        there = "count(episode)" if "episode" in self.fields else "count(*)"
+        asked = ", ".join(["count(*)", large, there, *steps, *spans])
+        ((n, large, there, *rest),) = self.table.run(f"SELECT {asked} FROM typed")
         if n == 0:
             raise ValueError("the log has no rows: it needs at least one")
-        spans = {
-            column: tuple(math.nan if x is None else float(x) for x in rest[4 + 2 * j : 6 + 2 * j])
-            for j, column in enumerate(c.bins)
-        }
-        step = (rest[0], rest[1], rest[2], bool(rest[3]))
-        return Facts(n, large or 0.0, lost, step, spans, self._labels())  # type: ignore[arg-type]
+        ends = [math.nan if x is None else float(x) for x in rest[4:]]
+        by_column = zip([self.fields[x][0] for x in binned], ends[::2], ends[1::2], strict=True)
+        found = {column: (low, high) for column, low, high in by_column}
+        told = (rest[0], rest[1], rest[2], bool(rest[3]))
+        return Facts(n, float(large or 0.0), int(there), told, found, self._labels())
 
     def _labels(self) -> dict[str, dict[Any, int]]:
-        """The labels of each column and how often they stand there, in one pass."""
-        c = self.columns
-        binned = [*c.bins, *(c.after[c.state.index(b)] for b in c.bins if c.after and b in c.state)]
-        each = [x for x in [*c.state, *(c.after or []), *c.action, *c.unit] if x not in binned]
-        each += self._coded_episode()
-        each = list(dict.fromkeys(each))
-        found: dict[str, dict[Any, int]] = {column: {} for column in each}
+        """The labels of each field and how often they stand there, in one pass."""
+        each = [name for name, (_, holds) in self.fields.items() if holds == "label"]
+        if not self._codes_episodes():
+            each = [name for name in each if name != "episode"]
+        found: dict[str, dict[Any, int]] = {name: {} for name in each}
         if not each:
             return found
-        inner = ", ".join(f"{self.label(column)} AS c{j}" for j, column in enumerate(each))
-        names = [f"c{j}" for j in range(len(each))]
-        which = [f"GROUPING({column})" for column in names]
-        sets = ", ".join(f"({column})" for column in names)
-        asked = self.table.run(
-            f"SELECT {', '.join(names)}, {', '.join(which)}, count(*) FROM (SELECT {inner} FROM "
-            f"{self.source} AS b) GROUP BY GROUPING SETS ({sets})"
+        which = ", ".join(f"GROUPING({name})" for name in each)
+        sets = ", ".join(f"({name})" for name in each)
+        rows = self.table.run(
+            f"SELECT {', '.join(each)}, {which}, count(*) FROM typed "
+            f"GROUP BY GROUPING SETS ({sets}) LIMIT {MOST_LABELS + 1}"
         )
-        k = len(each)
-        while rows := asked.fetchmany(1 << 16):
-            for row in rows:
-                j = row[k : 2 * k].index(0)
-                if row[j] is not None and not missing(self._own(each[j], row[j])):
-                    found[each[j]][row[j]] = row[-1]
-            for column, labels in found.items():
-                if len(labels) > MOST_LABELS and column != c.episode:
-                    raise ValueError(
-                        f"column {column!r} has more than {MOST_LABELS} different values: bin it "
-                        "with bins=, or leave it out"
-                    )
+        for row in rows:
+            name = each[row[len(each) :].index(0)]
+            value = self._own(name, row[each.index(name)])
+            if not missing(value):
+                found[name][row[each.index(name)]] = row[-1]
+        if len(rows) > MOST_LABELS:
+            column = self.fields[max(found, key=lambda name: len(found[name]))][0]
+            raise ValueError(
+                f"column {column!r} has more different values than {MOST_LABELS:,} leave room for: "
+                "bin it with bins=, or leave it out"
+            )
         return found
 
-    def _coded_episode(self) -> list[str]:
-        """The column of the episode, if it holds labels."""
-        column = self.columns.episode or ""
-        text = column in self.table.labels or self.table.types.get(column) == "VARCHAR"
-        return [column] if text else []
+    def _codes_episodes(self) -> bool:
+        """Whether episodes are labels: texts, or Python's own."""
+        return self.columns.episode in self.table.labels or self.types.get("episode") == "VARCHAR"
+
+    def _own(self, name: str, value: Any) -> Any:
+        """A label as Python has it, where the column came as numbers of them."""
+        labels = self.table.labels.get(self.fields[name][0])
+        return value if labels is None or value is None else labels[value]
 
     # -- rows as numbers
 
-    def coded(self, facts: Facts) -> str:
-        """Rows with their numbers, and the first fault that holds of each."""
-        c, faults = self.columns, list[str]()
+    def coded(self, facts: Facts) -> None:
+        """Make the view of rows with their numbers.
 
-        def wrong(condition: str, column: str, reason: str) -> None:
-            faults.append(f"WHEN {condition} THEN {self.faults.number(column, reason)}")
+        In place of its state, s, a row with faults has FAULTY less the number of the first.
+        """
+        c, joins, faults = self.columns, list[str](), list[str]()
 
-        def labelled(column: str, after: str | None = None) -> None:
+        def wrong(condition: str, column: str | None, reason: str) -> None:
+            number = FAULTY - self.faults.number(column or "", reason)
+            faults.append(f"WHEN {condition} THEN {number}")
+
+        def label(name: str, after: str | None = None) -> None:
             """Number labels; mark rows that have none, or one that cannot be meant."""
-            if column in c.bins:
-                self._bin(column, *facts.spans[column])
+            column, holds = self.fields[name]
+            if holds == "number":
+                low, high = facts.spans[column]
+                self._bin(column, *((0.0, 1.0) if math.isnan(low) else (low, high)))
                 text = "this is no finite number, but it is binned"
-                wrong(f"NOT isfinite({self.number(column)})", column, text)
+                wrong(f"NOT isfinite({name})", column, text)
                 return
-            odd = self._number_labels(column, after, facts)
-            nothing = "nothing stands here, but a label must"
-            wrong(f"{self.code[column, column]} IS NULL", column, nothing)
-            faults.extend(f"WHEN {alias}.odd > 0 THEN {alias}.odd" for alias in odd)
+            odd = self._join(name, after, facts, joins)
+            if name != "episode":
+                wrong(f"c_{name}.k IS NULL", column, "nothing stands here, but a label must")
+            faults.extend(f"WHEN c_{x}.odd > 0 THEN {FAULTY} - c_{x}.odd" for x in odd)
 
-        r, e, k, u, d, p = self.number(c.reward), "0", "NULL", "0", "false", "NULL"
-        wrong(f"isnan({r})", c.reward, "the reward is missing (NaN)")
-        wrong(f"isinf({r})", c.reward, "the reward is no finite number")
-        wrong(f"abs({r}) > {LARGEST}", c.reward, f"the reward is beyond {LARGEST:g}: rescale it")
-        placed = []
+        wrong("isnan(reward)", c.reward, "the reward is missing (NaN)")
+        wrong("isinf(reward)", c.reward, "the reward is no finite number")
+        wrong(f"abs(reward) > {LARGEST}", c.reward, f"the reward is beyond {LARGEST:g}: rescale it")
+        e, k, d = "episode", "NULL", "false"
         if c.episode is not None:
-            e = self._episode(facts, faults)
+            if self._codes_episodes():
+                e = "c_episode.k"
+                label("episode")
             wrong(f"{e} IS NULL", c.episode, "the episode is missing")
-            placed.append(f"{e} IS NOT NULL")
         if c.step is not None:
-            k, self.steps_count, meant = self.step(facts.step)
+            k, meant = self._step(facts)
             wrong(f"({k}) IS NULL", c.step, f"the step is no {meant}")
-            placed.append(f"({k}) IS NOT NULL")
         if c.propensity is not None:
-            p = self.number(c.propensity)
             text = "a propensity is above 0 and at most 1"
-            wrong(f"NOT ({p} > 0 AND {p} <= 1)", c.propensity, text)
+            wrong("NOT (propensity > 0 AND propensity <= 1)", c.propensity, text)
         if c.done is not None:
-            flag = self.flag(c.done)
-            wrong(f"({flag}) IS NULL", c.done, "a flag is True, False, 0 or 1")
-            d = f"coalesce({flag}, false)"
-        for j, column in enumerate(c.state):
-            labelled(column, None if c.after is None else c.after[j])
-        for column in [*c.action, *c.unit]:
-            labelled(column)
-        s, a = self._key(c.state, c.state), self._key(c.action, c.action)
-        t = "NULL"
+            wrong("done IS NULL", c.done, "a flag is True, False, 0 or 1")
+            d = "coalesce(done, false)"
+        for j in range(len(c.state)):
+            label(f"s{j}", f"t{j}" if c.after else None)
+        for name in [f"a{j}" for j in range(len(c.action))] + [f"u{j}" for j in range(len(c.unit))]:
+            label(name)
+        keys = {"s": self._key("s", c.state), "a": self._key("a", c.action), "f": "NULL"}
         if c.after is not None:
-            t = self._key(c.state, c.after)
-            wrong(f"({t}) IS NULL AND NOT {d}", c.after[0], "the next state is missing")
-        if c.unit:
-            u = self._key(c.unit, c.unit)
-            placed.append(f"({u}) IS NOT NULL")
-        if placed:
-            self.partition = "PARTITION BY u, e "
-            u, e = (f"CASE WHEN {' AND '.join(placed)} THEN {x} END" for x in (u, e))
-        rows = f"SELECT row_number() OVER () - 1 AS id, {self.table.columns()} FROM {self.source}"
-        sql = f"""SELECT id, {u} AS u, {e} AS e, {k} AS k, {s} AS s, {t} AS t, {a} AS a,
-    CASE WHEN abs({r}) <= {LARGEST} THEN {r} END AS r, {d} AS d, {p} AS p,
-    CASE {" ".join(faults)} END AS fault
-  FROM ({rows}) AS b {" ".join(self.joins)}"""
-        there = [sum(facts.labels[x].values()) for x in [*c.unit, *self._coded_episode()]]
-        self.lost = c.step is None and (facts.lost > 0 or any(n < facts.n for n in there))
-        if not self.lost:
-            return sql
-        return f"""SELECT *, coalesce(lag(e IS NULL) OVER (ORDER BY id), false) AS just_before,
-    sum((e IS NULL)::INT) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS before FROM ({sql})"""
+            keys["f"] = f"coalesce({self._key('t', c.state)}, CASE WHEN {d} THEN {END} END)"
+            wrong(f"({keys['f']}) IS NULL", c.after[0], "the next state is missing")
+        keys["u"] = self._key("u", c.unit)
+        given = {"u": bool(c.unit), "e": c.episode is not None, "k": c.step is not None}
+        needed = {"u": keys["u"], "e": e, "k": k}
+        placed = " AND ".join(f"({x}) IS NOT NULL" for y, x in needed.items() if given[y])
+        self.partition = [x for x in "ue" if given[x]] or ["e"] * given["k"]
+        own = {"u": keys["u"], "e": e if given["e"] else "0"}
+        each = [f"CASE WHEN {placed} THEN {own[x]} END AS {x}" for x in self.partition]
+        more = {"k": (k, given["k"]), "f": (keys["f"], c.after), "d": (d, c.done)}
+        more["p"] = ("propensity", c.propensity)
+        each += [f"{x} AS {y}" for y, (x, wanted) in more.items() if wanted]
+        sql = f"""SELECT id, {", ".join([*each, ""])}{keys["a"]} AS a,
+    CASE {" ".join(faults)} ELSE {keys["s"]} END AS s,
+    CASE WHEN abs(reward) <= {LARGEST} THEN reward END AS r
+  FROM typed {" ".join(joins)}"""
+        there = [sum(facts.labels[x].values()) for x in facts.labels if x[0] in "ue"]
+        self.lost = bool(placed) and not c.step and min([facts.episodes, *there]) < facts.n
+        if self.lost:
+            none = " OR ".join(f"{x} IS NULL" for x in self.partition)
+            sql = f"""SELECT *, coalesce(lag({none}) OVER (ORDER BY id), false) AS just_before,
+    sum(({none})::INT) OVER (ORDER BY id ROWS UNBOUNDED PRECEDING) AS before FROM ({sql})"""
+        self.table.run(f"CREATE OR REPLACE TEMP VIEW coded AS {sql}")
 
-    def _episode(self, facts: Facts, faults: list[str]) -> str:
-        """What tells episodes apart: numbers as they are, labels by their numbers."""
-        column = self.columns.episode or ""
-        if self._coded_episode():
-            odd = self._number_labels(column, None, facts)
-            faults.extend(f"WHEN {alias}.odd > 0 THEN {alias}.odd" for alias in odd)
-            return self.code[column, column]
-        real = self.table.types[column].startswith(("FLOAT", "DOUBLE"))
-        return f"nullif({name(column)}, 'nan')" if real else name(column)
+    def _step(self, facts: Facts) -> tuple[str, str]:
+        """What rows are put in order by, and what it must be; whole numbers count steps."""
+        n, numbers, times, whole = facts.steps
+        kind = self.types["step"]
+        if kind == "VARCHAR" and 2 * numbers <= n:
+            return (TIME, "time") if 2 * times > n else ("step", "text")
+        self.counts = whole and not self.ranked and kind in (*WHOLE, "DOUBLE", "VARCHAR")
+        if kind == "VARCHAR":
+            return NUMBER, "number"
+        return "step", "number" if kind in (*WHOLE, "DOUBLE") and not self.ranked else "time"
 
-    def _number_labels(self, column: str, after: str | None, facts: Facts) -> list[str]:
-        """Number the labels of a column and of its next states; where odd ones are marked."""
-        both = [column, *([after] if after else [])]
+    def _join(self, name: str, after: str | None, facts: Facts, joins: list[str]) -> list[str]:
+        """Number the labels of a field and of its next states; the fields in which some are odd."""
+        column, both = self.fields[name][0], [name, *([after] if after else [])]
         often: dict[Any, int] = {}
         for each in both:
             for value, n in facts.labels[each].items():
@@ -342,59 +312,38 @@ class Asking:
         place = dict(zip(values, levels.place.tolist(), strict=True))
         odd, marked = {values[i]: why for i, why in levels.odd.items()}, []
         for each in both:
-            alias, raw = f"code{len(self.joins)}", list(facts.labels[each])
+            raw = list(facts.labels[each])
             own = [self._own(each, x) for x in raw]
             reasons = dict.fromkeys(odd[x] for x in own if x in odd)
-            number = {why: self.faults.number(each, why) for why in reasons}
-            kind = np.array(raw).dtype if raw and not isinstance(raw[0], str) else object
+            number = {why: self.faults.number(self.fields[each][0], why) for why in reasons}
             table = {
-                "v": np.array(raw, kind) if raw else np.zeros(0, np.int64),
+                "v": np.array(raw, object if raw and isinstance(raw[0], str) else None),
                 "k": np.array([place[x] for x in own], np.int64),
                 "odd": np.array([number.get(odd.get(x, ""), 0) for x in own], np.int64),
             }
-            self.table.con.register(alias, table)
-            v = self.label(each) if raw else "NULL"
-            self.joins.append(f"LEFT JOIN {alias} ON {v} = {alias}.v")
-            self.code[column, each] = f"{alias}.k"
-            marked += [alias] * bool(number)
+            self.table.con.register(f"c_{each}", table)
+            joins.append(f"LEFT JOIN c_{each} ON {each if raw else 'NULL'} = c_{each}.v")
+            marked += [each] * bool(number)
         return marked
 
-    def _own(self, column: str, value: Any) -> Any:
-        """A label as Python has it, where the column came as numbers of them."""
-        return self.table.labels[column][value] if column in self.table.labels else value
-
     def _bin(self, column: str, low: float, high: float) -> None:
-        """Number the bins of a column and of its next states, by halving."""
-        c = self.columns
-        low, high = (0.0, 1.0) if math.isnan(low) else (low, high)
-        edges = edges_of(column, c.bins[column], low, high)
-        self.edges[column] = edges
+        self.edges[column] = edges = edges_of(column, self.columns.bins[column], low, high)
         names = bin_names(edges)
         self.levels[column] = Levels(names, np.arange(len(names)), {}, told=True)
 
-        def within(x: str, first: int, last: int) -> str:
-            if first == last:
-                return str(first)
-            half = (first + last) // 2
-            below, above = within(x, first, half), within(x, half + 1, last)
-            return f"CASE WHEN {x} < {float(edges[half])!r} THEN {below} ELSE {above} END"
-
-        after = c.after[c.state.index(column)] if c.after and column in c.state else column
-        for each in (column, after):
-            x = self.number(each)
-            found = f"CASE WHEN isfinite({x}) THEN {within(x, 0, len(edges))} END"
-            self.code[column, each] = found
-
-    def _key(self, columns: Sequence[str], read: Sequence[str]) -> str:
-        """One number of several, of mixed radix; NULL where one is missing."""
+    def _key(self, letter: str, columns: Sequence[str]) -> str:
+        """One number of several labels, of mixed radix; NULL where one is missing."""
         size, key = 1, ""
-        for column, each in zip(columns, read, strict=True):
-            many, code = max(len(self.levels[column].labels), 1), self.code[column, each]
+        for j, column in enumerate(columns):
+            many, code = max(len(self.levels[column].labels), 1), f"c_{letter}{j}.k"
+            if column in self.edges:
+                tree = _halved(f"{letter}{j}", self.edges[column].tolist())
+                code = f"CASE WHEN isfinite({letter}{j}) THEN {tree} END"
             size, key = size * many, f"({key} * {many} + {code})" if key else code
         if size > 2**62:
             names = ", ".join(columns)
             raise ValueError(f"{names} have too many values together: bin them, or leave some out")
-        return key
+        return f"({key})::INT" if key and size < 2**30 else key
 
     def columns_of(self, keys: Any, columns: Sequence[str]) -> dict[str, list[Any]]:
         """The values of each column behind such numbers."""
@@ -407,102 +356,117 @@ class Asking:
 
     # -- which row follows which
 
-    def followed(self, coded: str, without: str | None) -> str:
-        """Rows with what they led to, in their episode; `kind` is a fault, or KEPT or CENSORED."""
-        c, number = self.columns, self.faults.number
-        given, chained = c.after is not None, c.episode is not None and c.after is not None
-        lead = ["s", "fault", "id", *["k"] * self.steps_count, *["before"] * bool(self.lost)]
-        lag = [
-            "id",
-            "fault",
-            "d",
-            "t",
-            *["k"] * (c.step is not None),
-            *["before"] * bool(self.lost),
-        ]
-        look = [f"lead({x}) OVER w AS {x}1" for x in lead] + [
-            f"lag({x}) OVER w AS {x}0" for x in lag
-        ]
-        late = "false"
-        if c.episode is not None and c.done is not None:
-            look.append("sum(d::INT) OVER (w ROWS UNBOUNDED PRECEDING) - d::INT > 0 AS late")
-            late = "late"
-        chain = "fault{0} IS NULL AND fault{1} IS NULL AND t{0} <> s{1}"
-        cut1 = cut0 = "false"
-        if c.episode is None:
-            cut1 = f"(d OR ({chain.format('', '1')}))" if given else "d"
-            cut0 = f"(d0 OR ({chain.format('0', '')}))" if given else "d0"
-        gap1, gap0 = [], []
-        if self.steps_count:
-            gap1.append("k1 <> k + 1")
-            gap0.append("k <> k0 + 1")
+    def followed(self, rows: bool, named: bool, without: str | None = None) -> None:
+        """Make the table of rows with what they led to, in their episode.
+
+        The kind of a row that is kept is a sum of bits; of others it is below 0.
+
+        Args:
+            rows: whether rows are wanted one by one.
+            named: whether their numbers are needed, as of those that stand twice.
+            without: a table of rows that are out of order.
+        """
+        c, done, counted = self.columns, self.columns.done, self.counts
+        look = ["lead(s, 1, -1) OVER w AS s1", "lag(s, 1, -1) OVER w AS s0"]  # -1: none
+        kinds, gap1, gap0 = list[str](), "false", "false"
+        last, first, d = "s1 = -1", "s0 = -1", "d" if done else "false"
+        if c.step is not None:
+            look.append("lag(k) OVER w AS k0")
+            kinds.append(f"WHEN k = k0 THEN {TWICE}")
+        if counted:
+            look.append("lead(k) OVER w AS k1")
+            gap1, gap0 = "k1 <> k + 1", "k <> k0 + 1"
         if self.lost:
-            gap1.append("before1 <> before")
-            gap0.append("before <> before0")
-        skips = f"NOT last AND {gap1[0]}" if self.steps_count else "false"
-        between1, between0 = " OR ".join(gap1) or "false", " OR ".join(gap0) or "false"
-        if given:
-            text = "the next row of the episode begins in another state"
-            broken = number((c.after or [""])[0], text)
-            to = f"coalesce(t, CASE WHEN d THEN {END} END)"
-            apart = f"WHEN NOT last AND NOT ({between1}) AND fault1 IS NULL AND s1 <> {to} "
-            apart += f"THEN {broken} "
-            kind = (
-                f"CASE WHEN fault IS NOT NULL THEN fault {apart if chained else ''}ELSE {KEPT} END"
-            )
-            from0 = f"coalesce(t0, CASE WHEN d0 THEN {END} END)"
-            lost0 = f"(fault0 IS NOT NULL{f' OR s <> {from0}' if chained else ''})"
+            look += ["lead(before) OVER w AS before1", "lag(before) OVER w AS before0"]
+            gap1, gap0 = "before1 <> before", "before <> before0"
+        if done and c.episode is None:
+            look.append("lag(d, 1, false) OVER w AS d0")
+            last, first = f"{last} OR d", f"{first} OR d0"
+        elif done:
+            look.append("sum(d::INT) OVER (w ROWS UNBOUNDED PRECEDING) - d::INT > 0 AS late")
+            kinds.append(f"WHEN late THEN {LATE}")
+        kinds.append("WHEN s < 0 THEN s")
+        before, to = f"{gap0} OR s0 < -1", "f"
+        if c.after is not None:
+            look.append("lag(f) OVER w AS f0")
+            apart1, apart0 = "s >= 0 AND s1 >= 0 AND s1 <> f", "s >= 0 AND s0 >= 0 AND s <> f0"
+            if c.episode is None:
+                last, first = f"{last} OR {apart1}", f"{first} OR {apart0}"
+            else:
+                text = "the next row of the episode begins in another state"
+                broken = FAULTY - self.faults.number(c.after[0], text)
+                kinds.append(f"WHEN NOT last AND NOT ({gap1}) AND {apart1} THEN {broken}")
+                before = f"{before} OR {apart0}"
         else:
-            to = f"CASE WHEN last AND d THEN {END} ELSE s1 END"
-            gone = number(c.step or "", "the next step of the episode is missing (whole numbers "
-                             "count steps; times and texts only order)")  # fmt: skip
-            kind = f"""CASE WHEN fault IS NOT NULL THEN fault WHEN {skips} THEN {gone}
-    WHEN NOT last AND ({between1} OR fault1 IS NOT NULL) OR last AND NOT d THEN {CENSORED}
-    ELSE {KEPT} END"""
-            lost0 = "fault0 IS NOT NULL"
-        just = "just_before OR " if self.lost else ""
-        twice = "k = k0" if c.step is not None else "false"
-        away = f" WHERE id NOT IN (SELECT id FROM {without})" if without else ""
-        return f"""SELECT id, u, e, k, s, a, {to} AS f, r, d, p, first, fault,
-    {just}(NOT first AND ({between0} OR {lost0})) AS resumed,
-    CASE WHEN {twice} THEN {TWICE} WHEN {late} THEN {LATE} ELSE {kind} END AS kind
-  FROM (SELECT *, id1 IS NULL OR {cut1} AS last, id0 IS NULL OR {cut0} AS first
-    FROM (SELECT *, {", ".join(look)} FROM ({coded}){away}
-      WINDOW w AS ({self.partition}ORDER BY {"k, " * (c.step is not None)}id)))"""
+            to = f"CASE WHEN last AND {d} THEN {END} ELSE s1 END"
+            if counted:
+                text = "the next step of the episode is missing"
+                gone = FAULTY - self.faults.number(c.step or "", text)
+                kinds.append(f"WHEN NOT last AND {gap1} THEN {gone}")
+            ends = f"NOT last AND ({gap1} OR s1 < 0) OR last AND NOT {d}"
+            kinds.append(f"WHEN {ends} THEN {CENSORED}")
+        begun = f"CASE WHEN first THEN {BEGUN} WHEN {before} THEN {RESUMED} ELSE 0 END"
+        if self.lost:
+            begun = f"CASE WHEN just_before THEN {RESUMED} ELSE {begun} END"
+        kept = f"{begun} + {ENDED} * d::INT" if done else begun
+        numbered = rows or c.episode is None  # what is needed to number episodes
+        own = [*self.partition, *["k"] * (c.step is not None and numbered)]
+        own += [*["id"] * named, *["first"] * numbered, *["p"] * bool(c.propensity)]
+        by = f"PARTITION BY {', '.join(self.partition)} " if self.partition else ""
+        source = "coded" if named else "(SELECT * EXCLUDE (id) FROM coded)"
+        source += f" WHERE id NOT IN (SELECT id FROM {without})" if without else ""
+        keys = [*["k"] * (c.step is not None), *["id"] * named]
+        self.order = f"{by}ORDER BY {', '.join(keys)}"
+        self.table.run(f"""CREATE OR REPLACE TEMP TABLE followed AS
+  SELECT {", ".join([*own, ""])}s, a, {to} AS t, r,
+    (CASE {" ".join(kinds)} ELSE {kept} END)::SMALLINT AS kind
+  FROM (SELECT *, {last} AS last, {first} AS first FROM (SELECT *, {", ".join(look)}
+    FROM {source} WINDOW w AS ({self.order})))""")
 
     # -- what it comes to
 
-    def counted(self, followed: str, large: float) -> tuple[str, str, str]:
-        """A table of sums by triple and by episode; what to ask of it for either."""
-        c, e = self.columns, max(math.frexp(large)[1], -400)
-        one, two = 2.0 ** (61 - e), 2.0 ** (61 - 2 * e)
+    def kinds(self) -> dict[int, int]:
+        """Rows of each kind: those kept together as kind 0."""
+        return dict(
+            self.table.run("SELECT least(kind, 0)::INT AS x, count(*) FROM followed GROUP BY x")
+        )
 
-        def total(x: str, scale: float) -> str:
-            return f"sum(round({x} * {scale!r})::BIGINT)::DOUBLE / {scale!r}"
-
-        part = "e"
-        if c.episode is None:
-            followed = f"""SELECT *, sum(first::INT) OVER ({self.partition}ORDER BY
-    {"k, " * (c.step is not None)}id ROWS UNBOUNDED PRECEDING) AS part FROM ({followed})"""
+    def sums(self, large: float) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Sums by triple, and by episodes of each unit."""
+        e = max(math.frexp(large)[1], -400)
+        one, two, likely = 2.0 ** (61 - e), 2.0 ** (61 - 2 * e), 2.0**60
+        u = "u" if "u" in self.partition else "0 AS u"
+        p = (
+            f"sum((p * {likely!r})::BIGINT)::DOUBLE / {likely!r}"
+            if self.columns.propensity
+            else "0.0"
+        )
+        total = f"sum(round(r * {one!r})::BIGINT)::DOUBLE / {one!r}"
+        triples = self.table.arrays(f"""SELECT {u}, s, a, t, kind, count(*) AS n, {total} AS paid,
+    sum(round(r * r * {two!r})::BIGINT)::DOUBLE / {two!r} AS paid2, {p} AS likely
+  FROM followed WHERE kind >= 0 GROUP BY ALL ORDER BY ALL""")
+        part, rows = "e", "followed"
+        if self.columns.episode is None:
             part = "part"
-        likely = total("p", 2.0**60) if c.propensity is not None else "0.0"
-        table = f"""SELECT kind, u, s, a, f, GROUPING({part}) = 0 AS whole, count(*) AS n,
-    {total("r", one)} AS paid, {total("r * r", two)} AS paid2, min(r) AS least, max(r) AS most,
-    count(*) FILTER (first AND NOT resumed) AS begun, count(*) FILTER (d) AS ended,
-    {likely} AS likely, count(*) FILTER (resumed) AS gaps
-  FROM ({followed}) GROUP BY GROUPING SETS ((kind, u, s, a, f), (kind, u, {part}))"""
-        triples = f"""SELECT u, s, a, f, n, paid, paid2, least, most, begun, ended, likely
-  FROM counted WHERE NOT whole AND kind = {KEPT} ORDER BY u, s, a, f"""
-        episodes = f"""SELECT u, count(*) AS n, sum(n)::BIGINT AS steps, max(n) AS longest,
-    sum(paid) AS total, sum(paid * paid) AS squares, min(paid) AS least, max(paid) AS most,
-    sum(gaps)::BIGINT AS gaps
-  FROM counted WHERE whole AND kind = {KEPT} GROUP BY u ORDER BY u"""
-        return table, triples, episodes
+            rows = f"""(SELECT *, sum(first::INT) OVER ({self.order} ROWS UNBOUNDED PRECEDING)
+    AS part FROM followed)"""
+        episodes = self.table.arrays(f"""SELECT u, count(*) AS n, sum(steps)::BIGINT AS steps,
+    max(steps) AS longest, sum(total) AS total, sum(total * total) AS squares, min(total) AS least,
+    max(total) AS most, min(low) AS low, max(high) AS high, sum(gaps)::BIGINT AS gaps
+  FROM (SELECT {u}, {part}, count(*) AS steps, {total} AS total, min(r) AS low, max(r) AS high,
+      count(*) FILTER (kind & {RESUMED} > 0) AS gaps
+    FROM {rows} WHERE kind >= 0 GROUP BY ALL ORDER BY ALL)
+  GROUP BY u ORDER BY u""")
+        return triples, episodes
 
 
-def _text_number(column: str) -> str:
-    number = f"TRY_CAST(trim({name(column)}) AS DOUBLE)"
-    return f"CASE WHEN isfinite({number}) THEN {number} END"
+def _halved(x: str, edges: Sequence[float], first: int = 0) -> str:
+    """The number of the bin of x, by halving; an edge belongs to the bin above it."""
+    if not edges:
+        return str(first)
+    half = len(edges) // 2
+    below, above = _halved(x, edges[:half], first), _halved(x, edges[half + 1 :], first + half + 1)
+    return f"CASE WHEN {x} < {edges[half]!r} THEN {below} ELSE {above} END"
 
 
 def _number(value: Any) -> float:
@@ -514,8 +478,11 @@ def _number(value: Any) -> float:
         return math.inf
 
 
-def _timed(value: Any) -> Any:
-    """Times with a zone by the instant, and dates as times, so that they can be compared."""
-    if isinstance(value, datetime.datetime):
-        return value.astimezone(datetime.UTC) if value.tzinfo else value
-    return value
+def _flag(value: Any) -> float:
+    return FLAGS.get(str(value).strip().lower(), math.nan)
+
+
+def _instant(value: Any) -> Any:
+    """Times with a zone by the instant, so that they can be compared."""
+    aware = isinstance(value, datetime.datetime) and value.tzinfo is not None
+    return value.astimezone(datetime.UTC) if aware else value

@@ -16,15 +16,27 @@ from gim.logs.faults import NAMED
 from gim.logs.labels import made
 from gim.logs.log import Log, Rows
 from gim.logs.minari import is_dataset
-from gim.logs.order import CENSORED, END, KEPT, LATE, TWICE, WIDTH, Asking, Columns
+from gim.logs.order import (
+    BEGUN,
+    CENSORED,
+    END,
+    ENDED,
+    FAULTY,
+    LATE,
+    RESUMED,
+    TWICE,
+    Asking,
+    Columns,
+)
 from gim.logs.sources import Table
 from gim.logs.start import range_of, start_in
-from gim.logs.triples import Episodes, Triples, counts_of
+from gim.logs.triples import Episodes, Triples, counts_of, merged
 from gim.model.tally import tally
 
 MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
 MOST_ROWS = 1 << 22  # rows up to which they are kept one by one, unless it is said
 SAMPLE = 10_000  # rows that are checked before all others are read
+WIDTH = 100  # bytes that a row takes while rows are put in order
 SPILLS = 1 << 30  # bytes of rows in order, from which on it is said how much disk they may take
 FIX = "strict=False leaves such rows out"
 Names = str | Sequence[str]
@@ -126,7 +138,9 @@ def from_log(
         name: list(several(f"levels[{name!r}]", x, "labels")) for name, x in (levels or {}).items()
     }
     columns = Columns(names, after, actions, units, **more, bins=dict(bins or {}), levels=told)
-    with Table(source, columns.wanted(), query) as table:
+    with Table(
+        source, list(dict.fromkeys(column for _, column, _ in columns.fields())), query
+    ) as table:
         if strict:
             _check_sample(table, columns)
         log = _Reading(table, columns, bool(strict), keep).log()
@@ -147,7 +161,7 @@ class _Reading:
         self.table, self.columns, self.strict = table, columns, strict
         self.asking = Asking(table, columns)
         self.facts = self.asking.facts()
-        self.coded = self.asking.coded(self.facts)
+        self.asking.coded(self.facts)
         self.keeps = keep == "rows" or (keep is None and self.facts.n <= MOST_ROWS)
         for remark in (x for levels in self.asking.levels.values() for x in levels.remarks):
             warnings.warn(remark, stacklevel=3)
@@ -156,7 +170,7 @@ class _Reading:
 
     def _forecast(self) -> None:
         """Say beforehand how much disk it may take."""
-        where = self.table.run("SELECT current_setting('temp_directory')").fetchone()[0]
+        where = self.table.run("SELECT current_setting('temp_directory')")[0][0]
         needed, free = self.facts.n * WIDTH / 2**30, shutil.disk_usage(where).free / 2**30
         text = f"to put {self.facts.n:,} rows in order may take {needed:.1f} GiB of disk in {where}"
         if needed > free:
@@ -165,115 +179,95 @@ class _Reading:
 
     def log(self) -> Log:
         """All of it."""
-        often, out, followed = self._followed()
-        bad = {k: often.get(k, 0) + out.get(k, 0) for k in {*often, *out} if k > 0}
-        if bad and self.strict:
-            rows = f"SELECT id, kind FROM ({followed}) WHERE kind > 0"
-            rows += " UNION ALL SELECT id, kind FROM out_of_order" if out else ""
-            first = self.table.run(f"{rows} ORDER BY id LIMIT {NAMED}").fetchall()
-            raise ValueError(self.asking.faults.said(first, sum(bad.values()), FIX))
-        reasons = self.asking.faults.counted(bad)
-        if not often.get(KEPT):
-            raise ValueError(_nothing_left(self.facts.n, reasons, often.get(CENSORED, 0)))
+        often, out = self._followed()
+        for kind, n in often.items():
+            if kind < FAULTY:
+                out[FAULTY - kind] = out.get(FAULTY - kind, 0) + n
+        skipped = sum(out.values())
+        if out and self.strict:
+            rows = f"SELECT id, {FAULTY} - kind AS kind FROM followed WHERE kind < {FAULTY}"
+            rows += " UNION ALL SELECT id, kind FROM out_of_order" if self.out else ""
+            first = self.table.run(f"{rows} ORDER BY id LIMIT {NAMED}")
+            raise ValueError(self.asking.faults.said(first, skipped, FIX))
+        reasons, censored = self.asking.faults.counted(out), often.get(CENSORED, 0)
+        if not often.get(0):
+            raise ValueError(_nothing_left(self.facts.n, reasons, censored))
         log = self._rows() if self.keeps else self._sums()
-        skipped = sum(bad.values())
-        more: dict[str, Any] = {
-            "skipped": skipped,
-            "problems": reasons,
-            "censored": often.get(CENSORED, 0),
-        }
+        more: dict[str, Any] = {"skipped": skipped, "problems": reasons, "censored": censored}
         return replace(log, **more, bins=dict(self.asking.edges), sql=tuple(self.table.told))
 
-    def _followed(self) -> tuple[dict[int, int], dict[int, int], str]:
-        """Rows by kind, those that are out of order by reason, and what asks for all others.
+    def _followed(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Rows by kind, and those that are out of order by reason.
 
         A row that stands twice, or after the end of its episode, is taken out of the order before
         it is said what follows what.
         """
-        texts = {TWICE: "this step of the episode stands twice"}
-        texts[LATE] = "an action after the end of its episode"
-        column = {TWICE: self.columns.step or "", LATE: self.columns.done or ""}
-        run, out, without = self.table.run, dict[int, int](), None
-        while True:
-            followed = self.asking.followed(self.coded, without)
-            if self.keeps:
-                run(f"CREATE OR REPLACE TEMP TABLE followed AS {followed}")
-                followed = "FROM followed"
-                asked = run("SELECT kind, count(*) FROM followed GROUP BY kind")
-            else:
-                table, *_ = self.asking.counted(followed, self.facts.large)
-                run(f"CREATE OR REPLACE TEMP TABLE counted AS {table}")
-                asked = run(
-                    "SELECT kind, sum(n)::BIGINT FROM counted WHERE NOT whole GROUP BY kind"
-                )
-            often = dict(asked.fetchall())
-            wrong = TWICE if TWICE in often else LATE if LATE in often else None
-            if wrong is None:
-                return often, out, followed
-            if without is None:
-                without = "out_of_order"
-                run(f"CREATE OR REPLACE TEMP TABLE {without} (id BIGINT, kind INT)")
-            number = self.asking.faults.number(column[wrong], texts[wrong])
-            run(
-                f"INSERT INTO {without} SELECT id, coalesce(fault, {number}) FROM ({followed}) "
-                f"WHERE kind = {wrong}"
-            )
-            out = dict(run(f"SELECT kind, count(*) FROM {without} GROUP BY kind").fetchall())
+        c, run = self.columns, self.table.run
+        said = {TWICE: (c.step, "this step of the episode stands twice")}
+        said[LATE] = (c.done, "an action after the end of its episode")
+        ask, named = self.asking, self.keeps or c.step is None
+        ask.followed(self.keeps, named)
+        often, self.out = ask.kinds(), False
+        if not named and min(often) < CENSORED:
+            ask.followed(self.keeps, named=True)
+        while wrong := TWICE if TWICE in often else LATE if LATE in often else 0:
+            if not self.out:
+                run("CREATE OR REPLACE TEMP TABLE out_of_order (id BIGINT, kind INT)")
+            number = ask.faults.number(said[wrong][0] or "", said[wrong][1])
+            kind = f"CASE WHEN s < 0 THEN {FAULTY} - s ELSE {number} END"
+            run(f"INSERT INTO out_of_order SELECT id, {kind} FROM followed WHERE kind = {wrong}")
+            ask.followed(self.keeps, True, "out_of_order")
+            often, self.out = ask.kinds(), True
+        return often, dict(
+            run("SELECT kind, count(*) FROM out_of_order GROUP BY kind") if self.out else []
+        )
 
     def _rows(self) -> Log:
         """The log with its rows, in the order in which they happened."""
-        c, by_step = self.columns, "k, " if self.columns.step else ""
-        found = self.table.run(
-            f"SELECT id, u, s, a, f, r, d, p, first, resumed, kind FROM followed "
-            f"WHERE u IS NOT NULL ORDER BY u, e, {by_step}id"
-        ).fetchnumpy()
-        keep = np.asarray(found["kind"]) == KEPT
-        episode = np.cumsum(_plain(found["first"], bool)) - 1
-        x = {
-            name: _plain(found[name][keep])
-            for name in ("id", "u", "s", "a", "f", "r", "d", "resumed")
-        }
-        episode = np.unique(episode[keep], return_inverse=True)[1].ravel()
-        if c.episode is not None or c.unit:  # episodes in the order in which they began
-            begins = np.flatnonzero(np.append(True, np.diff(episode) != 0))
-            first = np.minimum.reduceat(x["id"], begins)
-            if (np.diff(first) < 0).any():
-                rank = np.empty(first.size, np.int64)
-                rank[np.argsort(first, kind="stable")] = np.arange(first.size)
-                episode = rank[episode]
-                order = np.argsort(episode, kind="stable")
-                episode, x = episode[order], {name: each[order] for name, each in x.items()}
-                keep = np.flatnonzero(keep)[order]
-        p = _plain(found["p"][keep], np.float64) if c.propensity is not None else None
-        world, (u, s, a, t) = self._numbered(x["u"], x["s"], x["a"], x["f"])
-        r = x["r"].astype(np.float64)
-        small = (each.astype(np.int32) for each in (episode, s, a, t))
-        e, s, a, t = small
-        unit = u.astype(np.int32) if c.unit else None
-        rows = Rows(e, s, a, r, t, x["d"].astype(bool), p, x["resumed"].astype(bool), unit)
+        c, by = self.columns, [*self.asking.partition, *["k"] * bool(self.columns.step), "id"]
+        u = "u" if c.unit else "0 AS u"
+        p = "p" if c.propensity else "0 AS p"
+        x = self.table.arrays(
+            f"SELECT id, {u}, s, a, t, r, {p}, first, kind FROM followed ORDER BY {', '.join(by)}"
+        )
+        keep = x["kind"] >= 0
+        episode = np.cumsum(x.pop("first"))[keep]
+        x = {name: each[keep] for name, each in x.items()}
+        begins = np.flatnonzero(np.append(True, np.diff(episode) != 0))
+        began = np.minimum.reduceat(x["id"], begins)  # episodes in the order of their rows
+        lengths = np.diff(np.append(begins, episode.size))
+        order = np.argsort(np.repeat(began, lengths), kind="stable")
+        x = {name: each[order] for name, each in x.items()}
+        episode = np.repeat(np.arange(began.size), lengths[np.argsort(began)])
+        world, numbers = self._numbered(x)
+        u, s, a, t = (each.astype(np.int32) for each in numbers)
+        done, r = x["kind"] & ENDED > 0, x["r"].astype(np.float64)
+        resumed, chance = x["kind"] & RESUMED > 0, x["p"] if c.propensity else None
+        episode = episode.astype(np.int32)
+        rows = Rows(episode, s, a, r, t, done, chance, resumed, u if c.unit else None)
         counts = tally(len(world["states"]), len(world["actions"]), s, a, r, t)
         return Log(counts=counts, kept=rows, **world)
 
     def _sums(self) -> Log:
         """The log without its rows."""
-        _, triples, episodes = self.asking.counted("", self.facts.large)
-        found = self.table.run(triples).fetchnumpy()
-        columns = [_plain(found[name]) for name in ("u", "s", "a", "f")]
-        world, numbers = self._numbered(*columns)
-        sums = [_plain(found[name]) for name in Triples._fields[4:]]
-        seen = Triples(*(each.astype(np.int64) for each in numbers), *sums)
-        asked = self.table.run(episodes).fetchnumpy()
-        told = Episodes(*(_plain(asked[name]) for name in Episodes._fields))
-        counts = counts_of(seen, len(world["states"]), len(world["actions"]))
-        return Log(counts=counts, kept=None, summed=(seen, told), **world)
+        x, told = self.asking.sums(self.facts.large)
+        world, (u, s, a, t) = self._numbered(x)
+        n, kind = x["n"], x["kind"]
+        begun, ended = n * (kind & BEGUN > 0), n * (kind & ENDED > 0)
+        S, A = len(world["states"]), len(world["actions"])
+        seen = Triples(u, s, a, t, n, x["paid"], x["paid2"], begun, ended, x["likely"])
+        seen = merged([seen], S, A)
+        episodes = Episodes(*(told[name] for name in Episodes._fields))
+        return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
 
-    def _numbered(self, u: Any, s: Any, a: Any, t: Any) -> tuple[dict[str, Any], list[Any]]:
-        """States, actions and units as a log has them, and the numbers of these keys among them."""
+    def _numbered(self, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        """States, actions and units as a log has them, and the numbers of rows among them."""
         c, ask = self.columns, self.asking
+        s, t = x["s"], x["t"]
         met, over = np.union1d(s, t[t != END]), bool((t == END).any())
-        acts, units = np.unique(a), np.unique(u)
+        acts, units = np.unique(x["a"]), np.unique(x["u"])
         _check_size(met.size + over, acts.size)
-        told = {x: ask.levels[x].labels for x in [*c.state, *c.action] if ask.levels[x].told}
+        told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
         told |= c.levels
         world: dict[str, Any] = {"over": over, "levels": told}
         world["states"], world["variables"] = made(ask.columns_of(met, c.state), told, over)
@@ -281,26 +275,20 @@ class _Reading:
         if c.unit:
             world["units"], _ = made(ask.columns_of(units, c.unit), {})
         to = np.where(t == END, met.size, np.searchsorted(met, t))
-        numbers = [np.searchsorted(units, u), np.searchsorted(met, s), np.searchsorted(acts, a), to]
-        return world, numbers
-
-
-def _plain(column: Any, dtype: Any = None) -> Any:
-    """A column without its mask: nothing is missing in it."""
-    return np.asarray(getattr(column, "data", column), dtype)
+        found = [(units, x["u"]), (met, s), (acts, x["a"])]
+        return world, [*(np.searchsorted(of, each) for of, each in found), to]
 
 
 def _check_sample(table: Table, columns: Columns) -> None:
     """What is wrong with the first rows, before all others are read."""
     limited = f"(SELECT 1 FROM {table.sql} LIMIT {SAMPLE + 1})"
-    if table.run(f"SELECT count(*) FROM {limited}").fetchone()[0] <= SAMPLE:
+    if table.run(f"SELECT count(*) FROM {limited}")[0][0] <= SAMPLE:
         return
     asking = Asking(table, columns, SAMPLE)
-    wrong = f"FROM ({asking.coded(asking.facts())}) WHERE fault IS NOT NULL"
-    n = table.run(f"SELECT count(*) {wrong}").fetchone()[0]
-    if n:
-        first = table.run(f"SELECT id, fault {wrong} ORDER BY id LIMIT {NAMED}").fetchall()
-        text = asking.faults.said(first, n, FIX)
+    asking.coded(asking.facts())
+    wrong = table.run(f"SELECT id, {FAULTY} - s FROM coded WHERE s < {FAULTY} ORDER BY id")
+    if wrong:
+        text = asking.faults.said(wrong[:NAMED], len(wrong), FIX)
         raise ValueError(f"{text} (found in the first {SAMPLE:,} rows; others were not read)")
     table.told.clear()
 

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-import duckdb
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,10 +61,11 @@ class Table:
         self.secrets: list[str] = []  # what no message may show
         self.sql = '"log"'
         self.open = ExitStack()
+        self.error = _duckdb().Error
         try:
             self.con = self.connected(":memory:")
             self._read(source, query)
-            found = self.run(f"DESCRIBE SELECT {self.columns()} FROM {self.sql}").fetchall()
+            found = self.run(f"DESCRIBE SELECT {self.columns()} FROM {self.sql}")
         except BaseException:
             self.open.close()
             raise
@@ -89,16 +89,26 @@ class Table:
         spill = self.open.enter_context(tempfile.TemporaryDirectory(prefix="gim-"))
         config: dict[str, Any] = {"temp_directory": spill, "memory_limit": MEMORY}
         config |= {"TimeZone": "UTC", "autoinstall_known_extensions": False}
-        con = duckdb.connect(path, config=config, **more)
+        con = _duckdb().connect(path, config=config, **more)
         self.open.callback(con.close)
         return con
 
-    def run(self, sql: str) -> Any:
-        """Ask DuckDB; an error is one line."""
+    def run(self, sql: str) -> list[Any]:
+        """Ask DuckDB for rows."""
+        found: list[Any] = self._asked(sql).fetchall()
+        return found
+
+    def arrays(self, sql: str) -> dict[str, NDArray[Any]]:
+        """Ask DuckDB for columns, in which nothing is missing."""
+        found = self._asked(sql).fetchnumpy()
+        return {name: np.asarray(getattr(x, "data", x)) for name, x in found.items()}
+
+    def _asked(self, sql: str) -> Any:
+        """An error is one line."""
         self.told.append(sql)
         try:
             return self.con.execute(sql)
-        except duckdb.Error as problem:
+        except self.error as problem:
             raise ValueError(f"the log cannot be read: {self.line(problem)}") from None
 
     def line(self, problem: Exception) -> str:
@@ -170,21 +180,18 @@ class Table:
         names = getattr(schema, "names", None) or getattr(source, "columns", None)
         if names is not None:
             self._check(list(map(str, names)))
-        again = hasattr(source, "to_batches") and not hasattr(source, "read_next_batch")
-        if not again and hasattr(source, "select") and hasattr(source, "execute"):  # Ibis, DuckDB
+        if hasattr(source, "to_batches") and not hasattr(source, "read_next_batch"):
+            self.con.register("log", source)  # a table, a batch or a dataset
+            return
+        if hasattr(source, "select") and hasattr(source, "execute"):  # of Ibis or DuckDB
             source = source.select(*map(_column_of(source), self.wanted))
-        if hasattr(source, "__arrow_c_stream__") and not again:
-            source = source.__arrow_c_stream__()
-        self.con.register("given" if not again else "log", source)
-        if not again:
-            self._once("given")
+        self._stream(source)
 
-    def _once(self, name: str) -> None:
-        """Keep what can be read but once."""
-        if self.wanted:
-            there = [column for column, *_ in self.con.execute(f"DESCRIBE {name}").fetchall()]
-            self._check(there)
-        self.run(f'CREATE TEMP TABLE "log" AS SELECT {self.columns()} FROM {name}')
+    def _stream(self, source: Any) -> None:
+        """What can be read but once is kept."""
+        self.con.register("given", source.__arrow_c_stream__())
+        self._check([column for column, *_ in self.run("DESCRIBE given")])
+        self.run(f'CREATE TEMP TABLE "log" AS SELECT {self.columns()} FROM given')
 
     def _files(self, source: Any) -> None:
         paths, hive = _paths(source)
@@ -221,7 +228,7 @@ class Table:
         found = self.run(
             f"SELECT file_name, name, duckdb_type FROM parquet_schema({listed}) "
             "WHERE duckdb_type IS NOT NULL OR num_children IS NOT NULL"
-        ).fetchall()
+        )
         by_file: dict[str, dict[str, str]] = {path: {} for path in paths}
         twice = []
         for file, name, kind in found:
@@ -253,10 +260,10 @@ class Table:
             if scheme == "duckdb":
                 try:
                     self.con = self.connected(path, read_only=True)
-                except duckdb.Error as problem:
+                except self.error as problem:
                     raise ValueError(f"{path} cannot be opened: {self.line(problem)}") from None
-                self.sql = f"({_select('*', query, _quoted)})"
-                names = [c for c, *_ in self.run(f"DESCRIBE FROM {self.sql}").fetchall()]
+                self.sql = f"({_select('*', query, quoted)})"
+                names = [c for c, *_ in self.run(f"DESCRIBE FROM {self.sql}")]
                 return self._check(names)
             lite = sqlite3.connect(f"file:{quote(os.path.abspath(path))}?mode=ro", uri=True)
             self.open.callback(lite.close)
@@ -278,7 +285,7 @@ class Table:
 
     def _database(self, con: Any, query: str | None) -> None:
         """A connection, or a cursor: of ADBC and DuckDB by Arrow, of others row by row."""
-        cursor = con if hasattr(con, "fetchmany") and not hasattr(con, "cursor") else None
+        cursor: Any = con if hasattr(con, "fetchmany") and not hasattr(con, "cursor") else None
         if cursor is None and query is None:
             raise ValueError("a connection needs query=, a SELECT or the name of a table")
         mark = "`" if re.search("mysql|maria", type(con).__module__) else '"'
@@ -286,45 +293,33 @@ class Table:
         def named(part: str) -> str:
             return self.columns([part], mark)
 
+        own = hasattr(con, "sql") and hasattr(con, "register")  # DuckDB's
         try:
-            if query is not None:
-                columns = self.columns(quoted=mark)
-                names = self._asked(con, cursor, _select("*", query, named))
-                self._check(names)
-                if hasattr(con, "sql") and hasattr(con, "register"):  # DuckDB's own
-                    self.con.register(
-                        "given", con.sql(_select(columns, query, named)).__arrow_c_stream__()
-                    )
-                    return self._once("given")
+            if query is not None and own:
+                names = con.sql(_select("*", query, named)).columns
+            elif query is not None:
                 cursor = con.cursor() if cursor is None else cursor
-                cursor.execute(_select(columns, query, named))
-            assert cursor is not None
-            if cursor.description is None:
-                raise ValueError(
-                    "a cursor that has asked nothing: execute a SELECT, or give query="
-                )
-            names = [each[0] for each in cursor.description]
+                cursor.execute(_select("*", query, named) + " WHERE 1 = 0")
+                names = [each[0] for each in cursor.description]
+            elif cursor.description is None:
+                raise ValueError("this cursor has asked nothing: give query=, a SELECT")
+            else:
+                names = [each[0] for each in cursor.description]
             self._check(names)
+            if query is not None:
+                names, sql = self.wanted, _select(self.columns(quoted=mark), query, named)
+                self.told.append(sql)
+                if own:
+                    return self._stream(con.sql(sql))
+                cursor.execute(sql)
             if hasattr(cursor, "fetch_record_batch"):
-                self.con.register("given", cursor.fetch_record_batch().__arrow_c_stream__())
-                return self._once("given")
+                return self._stream(cursor.fetch_record_batch())
             self._batches(self._fetched(cursor, [names.index(name) for name in self.wanted]))
         except (ValueError, ImportError):
             raise
         except Exception as problem:  # each driver has errors of its own
             raise ValueError(f"the query fails: {self.line(problem)}") from None
         return None
-
-    def _asked(self, con: Any, cursor: Any, sql: str) -> list[str]:
-        """The columns of a query, of which no row is read."""
-        self.told.append(sql)
-        if hasattr(con, "sql") and hasattr(con, "register"):
-            return list(con.sql(sql).columns)
-        asking = con.cursor() if cursor is None else cursor
-        asking.execute(
-            f"{sql} LIMIT 0" if not re.search("mssql|odbc|oracle", type(con).__module__) else sql
-        )
-        return [each[0] for each in asking.description]
 
     def _fetched(self, cursor: Any, places: Sequence[int]) -> Iterator[dict[str, Any]]:
         while rows := cursor.fetchmany(PIECE):
@@ -356,16 +351,24 @@ class Table:
         if not any(kept.values()):
             raise ValueError("the log has no rows: it needs at least one")
         whole = {name: joined(pieces) for name, pieces in kept.items()}
-        own = {name: array for name, array in whole.items() if array.dtype.kind not in "biufM"}
-        self.con.register("log", whole | self._coded(own))
+        self.con.register("log", self._coded(whole))
 
-    def _coded(self, columns: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-        """Numbers in place of labels, which are kept by the name of their column."""
-        found = {}
+    def _coded(self, columns: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
+        """Numbers and texts as they are; of all else the numbers of labels, which are kept."""
+        found = dict(columns)
         for name, values in columns.items():
-            codes, self.labels[name] = coded(values.tolist())
-            found[name] = codes
+            if values.dtype.kind == "M":
+                found[name] = values.astype("datetime64[us]")
+            elif values.dtype.kind == "O" and not {type(x) for x in values} <= {str, type(None)}:
+                found[name], self.labels[name] = coded(values.tolist())
         return found
+
+
+def _duckdb() -> Any:
+    """Imported when a log is read, not before."""
+    import duckdb
+
+    return duckdb
 
 
 def coded(values: Sequence[Any]) -> tuple[NDArray[np.int64], list[Any]]:
@@ -520,10 +523,11 @@ def _select(columns: str, query: str, named: Callable[[str], str]) -> str:
 
 def _column_of(source: Any) -> Callable[[str], Any]:
     """How a column is named to a relation: DuckDB takes SQL, Ibis names."""
-    return _quoted if "duckdb" in type(source).__module__ else str
+    return quoted if "duckdb" in type(source).__module__ else str
 
 
-def _quoted(name: str) -> str:
+def quoted(name: str) -> str:
+    """A name in SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 

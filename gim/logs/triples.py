@@ -25,8 +25,6 @@ class Triples(NamedTuple):
     n: Ints  # how often
     paid: Floats  # sum of rewards
     paid2: Floats  # sum of their squares
-    least: Floats  # the least reward
-    most: Floats  # and the largest
     begun: Ints  # how many of them began an episode
     ended: Ints  # of how many the log says that the episode ended here
     likely: Floats  # sum of propensities; 0 where there are none
@@ -47,6 +45,8 @@ class Episodes(NamedTuple):
     squares: Floats  # sum of squared returns
     least: Floats  # the least return
     most: Floats  # and the largest
+    low: Floats  # the least reward of a step
+    high: Floats  # and the largest
     gaps: Ints  # rows after one that is left out or missing
 
     @property
@@ -71,11 +71,8 @@ def merged(parts: Sequence[Triples], S: int, A: int) -> Triples:
     sums: dict[str, Any] = {
         name: _summed(getattr(whole, name), place, found.size) for name in SUMMED
     }
-    least, most = np.full(found.size, np.inf), np.full(found.size, -np.inf)
-    np.minimum.at(least, place, whole.least)
-    np.maximum.at(most, place, whole.most)
     named: dict[str, Any] = {name: getattr(whole, name)[first] for name in ("unit", "s", "a", "t")}
-    return whole._replace(**named, **sums, least=least, most=most)
+    return whole._replace(**named, **sums)
 
 
 def _summed(values: NDArray[np.generic], place: Ints, n: int) -> NDArray[np.generic]:
@@ -90,11 +87,18 @@ def together(parts: Sequence[Episodes], units: Sequence[Ints], U: int) -> Episod
     place = np.concatenate(units)
     sums: Any = [_summed(each, place, U) for each in whole]
     found = Episodes(*sums)
-    longest, least, most = np.zeros(U, np.int64), np.full(U, np.inf), np.full(U, -np.inf)
-    np.maximum.at(longest, place, whole.longest)
-    np.minimum.at(least, place, whole.least)
-    np.maximum.at(most, place, whole.most)
-    return found._replace(longest=longest, least=least, most=most)
+    ends: dict[str, Any] = {"longest": _extreme(np.maximum, whole.longest, place, U)}
+    for name, of in (("least", np.minimum), ("most", np.maximum)):
+        ends[name] = _extreme(of, getattr(whole, name), place, U)
+    for name, of in (("low", np.minimum), ("high", np.maximum)):
+        ends[name] = _extreme(of, getattr(whole, name), place, U)
+    return found._replace(**ends)
+
+
+def _extreme(of: np.ufunc, values: NDArray[Any], place: Ints, n: int) -> NDArray[Any]:
+    """The least or the largest value of each of n groups, none of which is empty."""
+    order = np.argsort(place, kind="stable")
+    return np.asarray(of.reduceat(values[order], np.searchsorted(place[order], np.arange(n))))
 
 
 def counts_of(seen: Triples, S: int, A: int) -> Counts:
@@ -102,7 +106,7 @@ def counts_of(seen: Triples, S: int, A: int) -> Counts:
 
     Example:
         >>> one, pay = np.ones(1, np.int64), np.ones(1)
-        >>> seen = Triples(one * 0, one * 0, one * 0, one, one * 3, *[pay] * 4, one, one, pay)
+        >>> seen = Triples(one * 0, one * 0, one * 0, one, one * 3, pay, pay, one, one, pay)
         >>> counts_of(seen, 2, 1).n.tolist()
         [[3], [0]]
     """
