@@ -78,7 +78,17 @@ def levels_of(
         odd = dict.fromkeys(odd, f"{odd[first]}; others likewise")
     place = np.full(len(values), -1)
     place[there] = [number[label] for label in read]
-    return Levels(met, place, odd, told is not None, () if told else _remarks(column, met))
+    remarks = () if told else _remarks(column, met)
+    by_number: dict[Any, list[str]] = {}
+    for k, label in zip(there, read, strict=True):
+        by_number.setdefault(label, []).append(str(values[k]))
+    if text and told is None and (twice := [x for x in by_number.values() if len(x) > 1]):
+        remarks = (
+            f"column {column!r}: {' and '.join(map(repr, sorted(twice[0], key=len)[:2]))} are read "
+            "as one number: if they are two labels, put a letter in front",
+            *remarks,
+        )
+    return Levels(met, place, odd, told is not None, remarks)
 
 
 def in_order(labels: Any) -> list[Any]:
