@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import defaultdict
 
 import numpy as np
@@ -116,14 +117,14 @@ def test_any_source_is_counted_as_a_loop_counts(kind, tmp_path):
     assert log.skipped == log.censored == 0
 
 
-def test_pieces_make_the_whole(tmp_path, monkeypatch):
+def test_pieces_make_the_whole(monkeypatch):
     rows = random_rows(3000)
-    whole = gim.from_log(csv_of(tmp_path, rows))
-    monkeypatch.setattr(sources, "BLOCK", 1 << 10)
-    pieces = gim.from_log(csv_of(tmp_path, rows))
+    whole = gim.from_log(rows)
+    monkeypatch.setattr(sources, "PIECE", 7)
+    pieces = gim.from_log(iter(rows))
     for one, two in zip(whole.counts, pieces.counts, strict=True):
         np.testing.assert_array_equal(one, two)
-    assert_counted(gim.from_log(rows), rows)
+    assert_counted(pieces, rows)
 
 
 def test_sparse_counts_are_those_of_the_loop():
@@ -380,13 +381,7 @@ def test_what_is_no_log_is_refused(rows, message):
         gim.from_log(rows)
 
 
-def test_files_ask_for_the_extra(tmp_path, monkeypatch):
-    path = csv_of(tmp_path, random_rows(3))
-
-    def missing(name):
-        raise ImportError(name)
-
-    monkeypatch.setattr(sources.importlib, "import_module", missing)
-    with pytest.raises(ValueError, match=r'reading a log needs pyarrow: pip install "gim\[log\]"'):
-        gim.from_log(path)
-    assert len(gim.from_log(random_rows(3))) == 3
+def test_postgresql_asks_for_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "adbc_driver_postgresql", None)
+    with pytest.raises(ValueError, match=r'needs its driver: pip install "gim\[log\]"'):
+        gim.from_log("postgresql://somewhere/shop", query="orders")

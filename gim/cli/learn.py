@@ -1,7 +1,9 @@
-"""Learn a policy from a log: a CSV or Parquet file of what happened.
+"""Learn a policy from a log: a CSV or Parquet file of what happened, a folder, or a database.
 
     gim learn sales.csv --state stock --action order --reward profit --next stock_next --out shop
     gim learn sales.csv --state stock,day --action order --reward profit --episode week --out shop
+    gim learn postgresql://me@db/shop --query sales --state stock --action order --reward profit \
+        --unit store --step time --out shop
 
 Without --next the next row of the episode says where a row led. Writes policy.csv, policy.json and
 model.npz, which `gim.load` reads and `gim play` plays, and report.html."""
@@ -29,6 +31,7 @@ from gim.logs import Log, from_log, learn
 from gim.logs.learned import Learned
 from gim.logs.learning import MOST_PLANNED
 from gim.logs.page import page
+from gim.logs.sources import address
 from gim.logs.worth import values_of
 
 STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
@@ -46,18 +49,24 @@ PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: th
 def options(parser: argparse.ArgumentParser) -> None:
     """Take a log, what its columns are, and how careful to be."""
     add = parser.add_argument
-    add("log", metavar="LOG", help="a CSV or Parquet file")
+    text = "a CSV or Parquet file, a folder or a glob of them, or the URL of a database"
+    add("log", metavar="LOG", help=text)
+    add("--query", metavar="SQL", help="of a database: a SELECT, or the name of a table")
     add("--state", default="s", metavar="COLUMNS", help="of the state, such as x or x,y (s)")
     add("--action", default="a", metavar="COLUMNS", help="of the action (a)")
     add("--reward", default="r", metavar="COLUMN", help="of the reward (r)")
     add("--next", metavar="COLUMNS", help="of the next state (the next row of the episode)")
     for name, text in (
         ("episode", "that tells episodes apart"),
-        ("step", "of the step within the episode"),
+        ("step", "by which rows are put in order: numbers, times, texts"),
         ("done", "that says whether the episode ended here"),
         ("propensity", "of the probability of the action"),
     ):
         add(f"--{name}", metavar="COLUMN", help=text)
+    add("--unit", metavar="COLUMNS", help="that tell units apart (shops, machines)")
+    text = "the labels of a column in their order"
+    add("--levels", action="append", default=[], metavar="COLUMN=A,B,...", help=text)
+    add("--keep", choices=("rows", "counts"), help="rows one by one, or what they come to")
     add("--bins", action="append", default=[], metavar="COLUMN=N", help="bin a column of numbers")
     text, ends = "the least and the largest reward of a step", ("LOW", "HIGH")
     add("--reward-range", nargs=2, type=float, metavar=ends, help=text)
@@ -70,11 +79,17 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--horizon", type=whole, metavar="H", help="steps to plan for (the longest episode)")
     text = "plan for the average reward of a step, without end"
     add("--average", action="store_true", help=text)
-    add("--out", type=Path, required=True, metavar="FOLDER", help="where to write")
+    add("--out", type=Path, metavar="FOLDER", help="where to write")
+    add("--explain", action="store_true", help="show the SQL that reads the log, and learn nothing")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, learn, write."""
+    if args.explain:
+        print(";\n".join(_read(args).sql) + ";")
+        return 0
+    if args.out is None:
+        raise ValueError("--out FOLDER: say where to write")
     if args.out.exists() and not args.out.is_dir():
         raise ValueError(f"--out {args.out}: that is a file, give a folder")
     log = _read(args)
@@ -97,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
         bar.wait(len(PARTS) + 1, "the page")
         told, html = (
             learned.describe(),
-            page(learned, f"{Path(args.log).name}: a policy from a log"),
+            page(learned, f"{_named(args)}: a policy from a log"),
         )
     heed()
     with replacing_all(args.out) as made:
@@ -143,6 +158,7 @@ def _read(args: argparse.Namespace) -> Log:
     try:
         return from_log(
             args.log,
+            query=args.query,
             state=_columns(args.state),
             action=_columns(args.action),
             reward=args.reward,
@@ -151,13 +167,24 @@ def _read(args: argparse.Namespace) -> Log:
             step=args.step,
             done=args.done,
             propensity=args.propensity,
+            unit=None if args.unit is None else _columns(args.unit),
+            levels=dict(map(_levels, args.levels)),
+            keep=args.keep,
             bins=dict(map(_bins, args.bins)),
             strict=not args.skip,
             start=None if args.start is None else [_label(each, args) for each in args.start],
             reward_range=args.reward_range,
         )
     except ValueError as problem:  # in the words of the command line
-        raise ValueError(str(problem).replace("strict=False", "--skip")) from None
+        text = str(problem).replace("strict=False", "--skip").replace("query=", "--query")
+        raise ValueError(text) from None
+
+
+def _named(args: argparse.Namespace) -> str:
+    """What a log is called, without what is secret in a URL."""
+    if "://" in args.log:
+        return f"{address(args.log)}, {args.query}"
+    return Path(args.log).name
 
 
 def _cut(args: argparse.Namespace) -> str:
@@ -184,6 +211,13 @@ def _label(text: str, args: argparse.Namespace) -> Any:
 def _columns(text: str) -> Any:
     """One name, or several with commas between them."""
     return text.split(",") if "," in text else text
+
+
+def _levels(text: str) -> tuple[str, list[str]]:
+    column, _, given = text.partition("=")
+    if not column or not given:
+        raise ValueError(f"--levels {text}: give COLUMN=LABEL,LABEL,... in their order")
+    return column, given.split(",")
 
 
 def _bins(text: str) -> tuple[str, Any]:

@@ -18,8 +18,8 @@ from gim.belief.knowledge import Knowledge, believed_model, estimate, inferred_w
 from gim.logs.bans import some_of
 from gim.logs.given import by_labels
 from gim.logs.log import Log
+from gim.logs.order import LARGEST
 from gim.logs.safe.base import Bools, Case, Floats
-from gim.logs.table import LARGEST
 from gim.mdp.tables import own_numbers
 from gim.model.learned import LearnedModel
 from gim.model.rewards import by_pair, returned, seen_range
@@ -93,8 +93,7 @@ def inferred(
     rewards: Any,
 ) -> Inferred:
     """All that planning needs; see `gim.learn`."""
-    longest = int(log.lengths.max())
-    steps = longest if horizon is None else horizon
+    steps = log.longest if horizon is None else horizon
     belief, task, notes, careful = belief_of_log(log, infer, steps)
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
@@ -137,7 +136,7 @@ def inferred(
     if not isinstance(rewards, str):
         belief = belief._replace(rewards=by_pair(r))
     N = P * sparse.csr_array(n.reshape(-1, 1))
-    told, paid = log.reward_range, (float(log.rows.r.min()), float(log.rows.r.max()))
+    told, paid = log.reward_range, log.paid
     if not isinstance(rewards, str):
         told = paid = width
     rows = sparse.csr_array(N)

@@ -19,6 +19,8 @@ MOST_INFERRED = 1 << 29  # states times pairs seen, beyond which nothing is infe
 
 def change_in(log: Log, infer: Any, paid: bool) -> Change | None:
     """What changed, and with which episode; where episodes are few and long, with which row."""
+    if log.kept is None:  # nobody knows which came first
+        return None
     rows, by_episode = log.rows, len(log.starts) ** 2 > len(log)
     infer = inferences.make(infer)
     if not isinstance(infer, Inference) or log.S * np.count_nonzero(log.counts.n) > MOST_INFERRED:
@@ -42,7 +44,8 @@ def since(log: Log, change: Change) -> Log:
     """
     rows = log.rows
     if rows.propensity is None:
-        log = replace(log, rows=rows._replace(propensity=log.behaviour[rows.s, rows.a]))
+        likely = log.behaviour[rows.s, rows.a]
+        log = replace(log, kept=rows._replace(propensity=likely))
     block = rows.episode if change.unit == "episode" else np.arange(len(log))
     pair = rows.s.astype(np.int64) * log.A + rows.a
     return log.only((block >= change.since) | ~np.isin(pair, change.pairs))

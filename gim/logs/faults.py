@@ -2,54 +2,47 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from collections.abc import Mapping, Sequence
 
 NAMED = 20  # rows that an error names
 
 
 class Faults:
-    """The rows that cannot be used; rows are counted from 1, without the header.
+    """Why rows cannot be used: each reason has a number, from 1, the first that holds is a row's.
 
-    Args:
-        n: rows of the log.
-        strict: whether a fault is an error, once all of them are known (`settle`).
+    Example:
+        >>> faults = Faults()
+        >>> faults.number("r", "the reward is missing (NaN)")
+        1
+        >>> faults.said([(2, 1), (7, 1)], 3, "leave them out")
+        "rows 3 and 8, column 'r': the reward is missing (NaN); and 1 more row; leave them out"
     """
 
-    def __init__(self, n: int, strict: bool) -> None:
-        self.strict = strict
-        self.bad = np.zeros(n, bool)
-        self.reasons: dict[str, int] = {}  # rows left out, by reason
-        self._first: list[tuple[int, str, str]] = []  # row, column, reason
+    def __init__(self) -> None:
+        self.reasons: list[tuple[str, str]] = []  # column, what is wrong there
 
-    def mark(self, rows: NDArray[Any], column: str, reason: str) -> None:
-        """Mark rows, a mask [n] or numbers, for a reason; what is bad already stays as it is."""
-        if rows.dtype == bool:
-            rows = np.flatnonzero(rows)
-        rows = np.sort(rows[~self.bad[rows]])
-        if not rows.size:
-            return
-        self.bad[rows] = True
-        self._first += [(row, column, reason) for row in rows[:NAMED].tolist()]
-        reason = f"{column}: {reason}"
-        self.reasons[reason] = self.reasons.get(reason, 0) + int(rows.size)
+    def number(self, column: str, reason: str) -> int:
+        """The number of a reason."""
+        self.reasons.append((column, reason))
+        return len(self.reasons)
 
-    def settle(self) -> None:
-        """Raise if there are faults and none may be: the first of them, those alike together."""
-        if not (self.strict and self.bad.any()):
-            return
+    def counted(self, often: Mapping[int, int]) -> dict[str, int]:
+        """Rows left out, by reason in words."""
+        found: dict[str, int] = {}
+        for number in sorted(often):
+            text = ": ".join(self.reasons[number - 1])
+            found[text] = found.get(text, 0) + often[number]
+        return found
+
+    def said(self, first: Sequence[tuple[int, int]], n: int, fix: str) -> str:
+        """The first rows (row from 0, reason) of n, those alike together; rows count from 1."""
         alike: dict[tuple[str, str], list[int]] = {}
-        for row, column, reason in sorted(self._first)[:NAMED]:
-            alike.setdefault((column, reason), []).append(row + 1)
-        said = [
-            f"{_rows(rows)}, column {column!r}: {reason}"
-            for (column, reason), rows in alike.items()
-        ]
-        if more := int(self.bad.sum()) - sum(map(len, alike.values())):
+        for row, number in first:
+            alike.setdefault(self.reasons[number - 1], []).append(row + 1)
+        said = [f"{_rows(rows)}, column {name!r}: {text}" for (name, text), rows in alike.items()]
+        if more := n - len(first):
             said.append(f"and {more:,} more row{'s' * (more > 1)}")
-        raise ValueError(f"{'; '.join(said)}; strict=False leaves such rows out")
+        return f"{'; '.join(said)}; {fix}"
 
 
 def _rows(rows: list[int]) -> str:

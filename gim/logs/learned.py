@@ -151,7 +151,7 @@ class Learned:
         nothing where another start is asked for or episodes have lost theirs, or where few do as
         the policy would.
         """
-        if self.log.given_start is not None or self.log.rows.resumed.any():
+        if self.log.given_start is not None or self.log.episodes.gaps.any():
             return ()
         found = self.evaluated().get("importance sampling")
         if found is None or not found.episodes >= WITNESSES:
@@ -207,6 +207,8 @@ class Learned:
         Args:
             policy: as in `against`; None: the policy itself.
         """
+        if policy is None and self.log.kept is None:
+            return {}
         if np.count_nonzero(self.log.unbroken) < 2:
             return {}
         case = self.behind.case

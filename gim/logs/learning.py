@@ -82,7 +82,7 @@ def learn(
     if horizon is not None:
         horizon = whole("horizon", horizon, low=1)
     elif discount is None:
-        horizon = int(log.lengths.max())
+        horizon = log.longest
     if horizon is not None and horizon * log.S * log.A > MOST_PLANNED:
         raise ValueError(
             f"{horizon} steps of {log.S * log.A} pairs are too many to plan: give a shorter "

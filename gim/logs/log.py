@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -14,6 +15,7 @@ from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
 from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
+from gim.logs.triples import Episodes, Triples, counts_of, merged, together
 from gim.mdp.names import Names
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
@@ -38,6 +40,7 @@ class Rows(NamedTuple):
     done: Bools  # whether the log says that the episode ended here
     propensity: Floats | None  # of the action, where the log has it
     resumed: Bools  # whether what came just before, in the episode, is missing or left out
+    unit: NDArray[np.int32] | None = None  # its number in `log.units`, where there are units
 
 
 class Coverage(NamedTuple):
@@ -53,13 +56,20 @@ class Coverage(NamedTuple):
 class Log:
     """A log of transitions, read by `gim.from_log`.
 
+    A log keeps its rows, or what they come to (`keep="counts"`): then memory does not grow with
+    rows, and what needs them one by one says so.
+
     Attributes:
         counts: n(s,a), R(s,a) and n(s'|s,a), the same as a run's; rewards by triple, too.
         states, actions: the labels, [S] and [A]; tuples where several columns make one.
         variables, action_variables: what they are made of, where that is known.
-        rows: the transitions one by one.
+        kept: the transitions one by one, or None; `rows` are these, or an error.
+        summed: what was seen by triple and unit, and the episodes, where rows are not kept.
+        units: the labels of units (shops, machines), or None; tuples of several columns.
         available: [S, A] the pairs that may be played, if that was said; None: nobody knows.
         bins: the edges of columns that were binned; an edge belongs to the bin above it.
+        levels: the labels of columns whose order was told, or that were binned.
+        sql: what was asked of DuckDB, in order.
         skipped: rows left out because something was wrong with them.
         problems: how many of them for which reason.
         censored: rows left out since nobody saw where they led: the last of unfinished episodes,
@@ -75,9 +85,13 @@ class Log:
     actions: tuple[Any, ...]
     variables: Variables | None
     action_variables: Variables | None
-    rows: Rows
+    kept: Rows | None
+    summed: tuple[Triples, Episodes] | None = None
+    units: tuple[Any, ...] | None = None
     available: Bools | None = None
     bins: dict[str, Any] = field(default_factory=dict)
+    levels: dict[str, Any] = field(default_factory=dict)
+    sql: tuple[str, ...] = ()
     skipped: int = 0
     problems: dict[str, int] = field(default_factory=dict)
     censored: int = 0
@@ -96,7 +110,64 @@ class Log:
         return len(self.actions)
 
     def __len__(self) -> int:
-        return len(self.rows.s)
+        return int(self.counts.n.sum())
+
+    @property
+    def rows(self) -> Rows:
+        """The transitions one by one; an error where only counts are kept."""
+        if self.kept is None:
+            raise ValueError(
+                "this log keeps counts, and what looks at rows one by one (importance sampling, "
+                'halves or parts of a log) needs these: read it with keep="rows"'
+            )
+        return self.kept
+
+    @cached_property
+    def triples(self) -> Triples:
+        """What was seen: each triple of each unit once, in the order of their numbers."""
+        if self.summed is not None:
+            return self.summed[0]
+        rows, n = self.rows, len(self.rows.s)
+        one, first = np.ones(n, np.int64), np.zeros(n, np.int64)
+        first[self.starts] = ~rows.resumed[self.starts]
+        unit = first * 0 if rows.unit is None else rows.unit.astype(np.int64)
+        s, a, t = (each.astype(np.int64) for each in (rows.s, rows.a, rows.t))
+        likely = np.zeros(n) if rows.propensity is None else rows.propensity
+        paid = (rows.r, rows.r**2)
+        ended = rows.done.astype(np.int64)
+        whole = Triples(unit, s, a, t, one, *paid, first, ended, likely)
+        return merged([whole], self.S, self.A)
+
+    @cached_property
+    def episodes(self) -> Episodes:
+        """How many episodes of each unit there are, how long they are and what they returned."""
+        if self.summed is not None:
+            return self.summed[1]
+        rows, one = self.rows, np.ones(len(self.starts), np.int64)
+        gaps = np.add.reduceat(rows.resumed.astype(np.int64), self.starts)
+        low, high = (f.reduceat(rows.r, self.starts) for f in (np.minimum, np.maximum))
+        paid = (self.returns, self.returns**2, self.returns, self.returns)
+        each = Episodes(one, self.lengths, self.lengths, *paid, low, high, gaps)
+        unit = one * 0 if rows.unit is None else rows.unit[self.starts].astype(np.int64)
+        return together([each], [unit], len(self.units or (None,)))
+
+    def by_unit(self) -> Mapping[Any, Log]:
+        """The log of each unit, by label, where `unit=` told them apart.
+
+        All of them have the states and actions of the whole, with its numbers, so that counts of
+        one can be laid beside those of another; a unit may have none of a state. A log is made when
+        it is asked for and not kept. What was left out is told of the whole alone.
+
+        Example:
+            >>> import gim
+            >>> rows = {"s": [0, 1, 0], "a": [0, 0, 1], "r": [1, 2, 3], "s2": [1, 0, 1]}
+            >>> log = gim.from_log(rows | {"shop": ["east", "west", "west"]}, unit="shop")
+            >>> {unit: part.counts.n.tolist() for unit, part in log.by_unit().items()}
+            {'east': [[1, 0], [0, 0]], 'west': [[0, 1], [1, 0]]}
+        """
+        if self.units is None:
+            raise ValueError("this log has no units: read it with unit=, the column that tells")
+        return _ByUnit(self)
 
     @property
     def left(self) -> Bools:
@@ -110,13 +181,13 @@ class Log:
         One that was left in another episode does not end anything: that episode was cut off there.
         """
         ends = np.zeros(self.S, bool)
-        ends[self.rows.t[self.rows.done]] = True
+        ends[self.triples.t[self.triples.ended > 0]] = True
         return ends & ~self.left
 
     @cached_property
     def truncated(self) -> int:
         """Episodes that are marked as done in a state that was left at other times."""
-        return int((~self.terminal[self.rows.t[self.rows.done]]).sum())
+        return int(self.triples.ended[~self.terminal[self.triples.t]].sum())
 
     @cached_property
     def allowed(self) -> Bools:
@@ -126,7 +197,7 @@ class Log:
     @cached_property
     def banned(self) -> int:
         """Rows that play what `available=` does not allow; they count as observations."""
-        return int((~self.allowed[self.rows.s, self.rows.a]).sum())
+        return int(self.counts.n[~self.allowed].sum())
 
     @cached_property
     def behaviour(self) -> Floats:
@@ -137,9 +208,9 @@ class Log:
         `gim.learn` go without what is banned.
         """
         weight = self.counts.n.astype(np.float64)
-        if self.rows.propensity is not None:
-            pair = self.rows.s.astype(np.int64) * self.A + self.rows.a
-            total = np.bincount(pair, self.rows.propensity, self.S * self.A)
+        if self.triples.likely.any():
+            pair = self.triples.s * self.A + self.triples.a
+            total = np.bincount(pair, self.triples.likely, self.S * self.A)
             weight = total.reshape(self.S, self.A) / np.maximum(weight, 1.0)
         weight = np.where(self.left[:, None], weight, self.allowed)
         return weight / weight.sum(axis=1, keepdims=True)
@@ -159,9 +230,11 @@ class Log:
     @cached_property
     def begun(self) -> Floats:
         """[S] episodes that began in each state, as far as beginnings were kept."""
-        begun = self.starts[~self.rows.resumed[self.starts]]
-        begun = begun if begun.size else self.starts
-        return np.bincount(self.rows.s[begun], minlength=self.S).astype(np.float64)
+        seen = self.triples
+        if not seen.begun.any() and self.kept is not None:  # the first of what is left of each
+            return np.bincount(self.rows.s[self.starts], minlength=self.S).astype(np.float64)
+        often = seen.begun if seen.begun.any() else seen.n
+        return np.bincount(seen.s, often, self.S).astype(np.float64)
 
     @cached_property
     def beginnings(self) -> Beginnings:
@@ -169,7 +242,7 @@ class Log:
         may, told = ~self.terminal, self.given_start
         if told is not None:
             return Beginnings(told, np.zeros(0), may, listed=False)
-        once = float((np.bincount(self.rows.t, minlength=self.S) == 1).sum())
+        once = float((np.bincount(self.triples.t, self.triples.n, self.S) == 1).sum())
         return Beginnings(self.start, self.begun, may, listed=False, once=once)
 
     @cached_property
@@ -178,8 +251,9 @@ class Log:
 
         What is drawn goes by it: figures must not depend on how labels sort.
         """
-        states = np.column_stack([self.rows.s, self.rows.t]).ravel()
-        return _by_first(states, self.S), _by_first(self.rows.a, self.A)
+        of: Any = self.triples if self.kept is None else self.kept
+        states = np.column_stack([of.s, of.t]).ravel()
+        return _by_first(states, self.S), _by_first(of.a, self.A)
 
     @cached_property
     def returns(self) -> Floats:
@@ -189,7 +263,17 @@ class Log:
     @cached_property
     def lengths(self) -> NDArray[np.int64]:
         """[episodes] the transitions of each."""
-        return np.diff(np.append(self.starts, len(self)))
+        return np.diff(np.append(self.starts, len(self.rows.s)))
+
+    @property
+    def longest(self) -> int:
+        """The transitions of the longest episode."""
+        return int(self.episodes.longest.max())
+
+    @property
+    def paid(self) -> tuple[float, float]:
+        """The least and the largest reward of a step that was seen."""
+        return float(self.episodes.low.min()), float(self.episodes.high.max())
 
     @cached_property
     def unbroken(self) -> NDArray[np.int64]:
@@ -219,12 +303,15 @@ class Log:
         """The same with only some rows, by a mask; states keep their numbers."""
         dropped = np.append(False, ~keep[:-1])[: keep.size]
         dropped[self.starts] = False  # what is before belongs to another episode
-        whole = self.rows._replace(resumed=self.rows.resumed | dropped)
-        kept: Any = [None if each is None else each[keep] for each in whole]
+        return self._of(self.rows._replace(resumed=self.rows.resumed | dropped), keep)
+
+    def _of(self, rows: Rows, keep: NDArray[Any]) -> Log:
+        """The same of some of these rows, by a mask or their places."""
+        kept: Any = [None if each is None else each[keep] for each in rows]
         kept[0] = np.unique(kept[0], return_inverse=True)[1].ravel().astype(np.int32)
         rows = Rows(*kept)
         counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)
-        return replace(self, rows=rows, counts=counts)
+        return replace(self, kept=rows, counts=counts)
 
     def names(self) -> tuple[Names, Names]:
         """States and actions as a `Policy` names them."""
@@ -254,16 +341,18 @@ class Log:
             states, actions: what the world calls them.
         """
         s_of, a_of = found_in(self, states, actions)
-        keep = ~(self.rows.t == self.S - 1) if self.over else np.ones(len(self), bool)
-        s, a, t = s_of[self.rows.s[keep]], a_of[self.rows.a[keep]], s_of[self.rows.t[keep]]
-        impossible = ~task.available[s, a]
+        seen = self.triples
+        if self.over:
+            seen = seen.where(seen.t < self.S - 1)
+        seen = seen._replace(s=s_of[seen.s], a=a_of[seen.a], t=s_of[seen.t])
+        impossible = ~task.available[seen.s, seen.a]
         if impossible.any():
             k = int(impossible.argmax())
             raise ValueError(
-                f"the log plays {actions[int(a[k])]!r} in {states[int(s[k])]!r}, which the "
-                "world does not allow"
+                f"the log plays {actions[int(seen.a[k])]!r} in {states[int(seen.s[k])]!r}, which "
+                "the world does not allow"
             )
-        counts = tally(task.S, task.A, s, a, self.rows.r[keep], t)
+        counts = counts_of(seen, task.S, task.A)
         terminal = np.zeros(task.S, bool)
         known = np.flatnonzero(self.terminal[: len(s_of)])
         terminal[s_of[known]] = True
@@ -276,23 +365,32 @@ class Log:
         return (
             f"<Log of {_many(len(self), 'transition')}: {_many(self.S, 'state')}, "
             f"{_many(self.A, 'action')}, {seen} of {of} pairs seen, "
-            f"{_many(len(self.starts), 'episode')}>"
+            f"{_many(int(self.episodes.n.sum()), 'episode')}>"
         )
 
     def describe(self) -> str:
         """What the log holds, as text: a line for each fact."""
         seen, of, median, most = self.coverage
-        low, middle, high = np.quantile(self.returns, (0.0, 0.5, 1.0))
+        episodes = self.episodes
+        middle = "" if self.kept is None else f", {np.median(self.returns):.4g} in the median"
         lines = [
-            f"transitions  {len(self)} in {_many(len(self.starts), 'episode')}, the longest "
-            f"of {self.lengths.max()}",
+            f"transitions  {len(self)} in {_many(int(episodes.n.sum()), 'episode')}, the longest "
+            f"of {self.longest}",
             f"states       {self.S}, {int(self.left.sum())} of them left, "
             f"{int(self.terminal.sum())} that end an episode",
             f"actions      {self.A}",
             f"pairs        {seen} of {of} seen, {median:g} visits in the median, {most} at most",
-            f"returns      {self.returns.mean():.4g} in the mean, {middle:.4g} in the median, "
-            f"{low:.4g} to {high:.4g}",
+            f"returns      {episodes.mean:.4g} in the mean{middle}, "
+            f"{episodes.least.min():.4g} to {episodes.most.max():.4g}",
         ]
+        if self.units is not None:
+            least, most = int(episodes.steps.min()), int(episodes.steps.max())
+            lines.append(f"units        {len(self.units):,}, of {least:,} to {most:,} transitions")
+        if self.kept is None:
+            lines.append(
+                "kept         counts, no rows: nothing is said by importance sampling, or by "
+                "halves of the log"
+            )
         for kind, made_of in (("states", self.variables), ("actions", self.action_variables)):
             if made_of is not None:
                 lines.append(f"{kind:<12} {str(made_of)[1:-1]}")
@@ -316,7 +414,7 @@ class Log:
             lines.append(
                 f"cut off      {_many(self.truncated, 'episode')} that end in a state left"
             )
-        if gaps := int(self.rows.resumed.sum()):
+        if gaps := int(episodes.gaps.sum()):
             lines.append(
                 f"gaps         {_many(gaps, 'row')} after one that is left out or missing: what "
                 "episodes say of policies ends there"
@@ -326,6 +424,38 @@ class Log:
         for reason, n in self.problems.items():
             lines.append(f"left out     {_many(n, 'row')}, {shown(reason)}")
         return "\n".join(lines)
+
+
+class _ByUnit(Mapping[Any, Log]):
+    """The logs of units, each made when it is asked for."""
+
+    def __init__(self, log: Log) -> None:
+        self.log, seen = log, log.triples
+        self.place = {unit: k for k, unit in enumerate(log.units or ())}
+        ends = np.arange(len(self.place) + 1)
+        self.of_triples = np.searchsorted(seen.unit, ends)
+        self.order = np.zeros(0, np.int64)
+        if log.kept is not None and log.kept.unit is not None:
+            self.order = np.argsort(log.kept.unit, kind="stable")
+            self.of_rows = np.searchsorted(log.kept.unit[self.order], ends)
+
+    def __getitem__(self, unit: Any) -> Log:
+        k, log = self.place[unit], self.log
+        alone = replace(log, units=None, skipped=0, problems={}, censored=0)
+        if log.kept is not None:
+            rows = self.order[self.of_rows[k] : self.of_rows[k + 1]]
+            return alone._of(log.kept._replace(unit=None), rows)
+        part = slice(self.of_triples[k], self.of_triples[k + 1])
+        seen = log.triples.where(part)
+        seen = seen._replace(unit=seen.unit * 0)
+        own: Any = [each[k : k + 1] for each in log.episodes]
+        return replace(alone, counts=counts_of(seen, log.S, log.A), summed=(seen, Episodes(*own)))
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.place)
+
+    def __len__(self) -> int:
+        return len(self.place)
 
 
 def _columns(variables: Variables | None, over: bool) -> tuple[str, ...] | None:

@@ -10,13 +10,13 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from gim._base import html
 from gim._base.escapes import escape
 from gim._base.terminal import width_of
 from gim.belief.certificate import certifiable
-from gim.belief.intervals import mean_interval
-from gim.belief.shares import percent
+from gim.belief.shares import SHARE, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
 
@@ -79,11 +79,12 @@ def _worth(learned: Learned) -> Iterable[str]:
         (f"better than the log's own policy{banned} by", *_interval(learned.against())),
     ]
     case, log = learned.behind.case, learned.log
-    longest = int(log.lengths.max())
+    longest = log.longest
     if case.horizon is not None and longest <= case.horizon:
-        lower, upper, _ = mean_interval(log.returns)
-        ends = map(_number, (float(log.returns.mean()), lower, upper))
-        rows.append(("what episodes of the log returned", *ends))
+        mean, error = log.episodes.mean, log.episodes.sd / np.sqrt(log.episodes.n.sum())
+        t = float(stdtrit(max(float(log.episodes.n.sum()) - 1.0, 1.0), (1.0 + SHARE) / 2.0))
+        ends = (mean - t * error, mean + t * error)
+        rows.append(("what episodes of the log returned", *map(_number, (mean, *ends))))
     for way, found in learned.evaluated().items():
         rows.append((f"the new policy by {way}", *_interval(Value(*found[:3]))))
     yield "<h2>Expected return</h2>"
@@ -95,13 +96,14 @@ def _worth(learned: Learned) -> Iterable[str]:
     weight = "" if plain else f", each step weighing {case.discount:g} of the last"
     chosen = f"Chosen by {type(learned.safe).__name__}."
     text = f"Returns {over}{weight}; intervals of {percent()}. {chosen}"
+    steps = log.episodes.steps.sum() / log.episodes.n.sum()
     if case.horizon is not None and longest > case.horizon:
         text += (
             f" Episodes of the log have up to {longest:,}: what they returned says nothing here."
         )
-    elif case.horizon is not None and log.lengths.mean() < case.horizon:
+    elif case.horizon is not None and steps < case.horizon:
         text += (
-            f" Episodes of the log have {log.lengths.mean():.3g} steps in the mean: what they "
+            f" Episodes of the log have {steps:.3g} steps in the mean: what they "
             "returned is for these."
         )
     yield f'<p class="soft">{escape(text)}</p>'

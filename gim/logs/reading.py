@@ -2,29 +2,50 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from gim._base.arguments import several
 from gim.logs.bans import allowed_pairs
-from gim.logs.faults import Faults
-from gim.logs.labels import Keys
+from gim.logs.faults import NAMED
+from gim.logs.labels import made
 from gim.logs.log import Log, Rows
 from gim.logs.minari import is_dataset
-from gim.logs.order import END, followed
+from gim.logs.order import (
+    BEGUN,
+    CENSORED,
+    END,
+    ENDED,
+    FAULTY,
+    LATE,
+    RESUMED,
+    TWICE,
+    Asking,
+    Columns,
+)
+from gim.logs.sources import Table
 from gim.logs.start import range_of, start_in
-from gim.logs.table import Part, Table
+from gim.logs.triples import Episodes, Triples, counts_of, merged
 from gim.model.tally import tally
 
 MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
+MOST_ROWS = 1 << 22  # rows up to which they are kept one by one, unless it is said
+SAMPLE = 10_000  # rows that are checked before all others are read
+WIDTH = 100  # bytes that a row takes while rows are put in order
+SPILLS = 1 << 30  # bytes of rows in order, from which on it is said how much disk they may take
+FIX = "strict=False leaves such rows out"
 Names = str | Sequence[str]
 
 
 def from_log(
     source: Any,
     *,
+    query: str | None = None,
     state: Names = "s",
     action: Names = "a",
     reward: str = "r",
@@ -33,18 +54,25 @@ def from_log(
     step: str | None = None,
     done: str | None = None,
     propensity: str | None = None,
+    unit: Names | None = None,
     available: Any = None,
     bins: Mapping[str, Any] | None = None,
+    levels: Mapping[str, Sequence[Any]] | None = None,
+    keep: str | None = None,
     strict: bool = True,
     start: Any = None,
     reward_range: tuple[float, float] | None = None,
 ) -> Log:
-    """Read a log of transitions.
+    """Read a log of transitions, by DuckDB.
 
     Args:
-        source: the path of a CSV or Parquet file, a frame of pandas or polars, a pyarrow table, a
-            mapping of names to columns, rows: tuples (s, a, r, s2[, done]) or mappings, or a
-            dataset in the form of Minari, whose episodes and ends are known.
+        source: the path of a CSV or Parquet file, a folder, a glob or a list of them; a frame of
+            pandas or polars, eager or lazy; a table, dataset or stream of Arrow, or what offers
+            `__arrow_c_stream__`; a relation of DuckDB or Ibis; a connection or cursor (DB-API,
+            ADBC, SQLAlchemy), or a URL (`sqlite:///`, `duckdb:///`, `postgresql://`); a mapping of
+            names to columns; rows: tuples (s, a, r, s2[, done]) or mappings; or a dataset in the
+            form of Minari, whose episodes and ends are known.
+        query: what to ask of a database: a SELECT, or the name of a table.
         state, action: the column of the state, of the action; several make it of variables.
         reward: the column of the reward.
         next_state: the column or columns of the next state; None: it is the state of the next row
@@ -52,14 +80,21 @@ def from_log(
             and counted (`log.censored`).
         episode: the column that tells episodes apart, in any order. Without one, an episode ends
             where `done` says so, and where a next state is not the next row's state.
-        step: the column of the step within the episode, by which rows are put in order.
+        step: the column by which rows are put in order: numbers, times (with zones, too) or texts.
+            Whole numbers count steps, so that one that is missing is a gap; all else only orders.
         done: the column that says whether the row ended its episode: True, False, 0 or 1.
         propensity: the column of the probability with which the action was chosen.
+        unit: the column or columns that tell units apart (shops, machines). Episodes are those of
+            one unit; `log.by_unit()` has the log of each.
         available: which actions may be played: "all"; a mapping of states to their actions; a
             function of a state and an action; or an array, bool [S, A]. What it leaves out is
             banned, also where it was done (`log.banned` rows): no policy made from the log plays
             it, though its rows count as observations.
         bins: numeric columns to be binned: the number of bins, or their edges, by column.
+        levels: the labels of columns in their order: {"stock": ["empty", "low", "full"]} makes the
+            stock a variable that rises.
+        keep: "rows" keeps transitions one by one; "counts" what they come to, and memory does not
+            grow with rows; None: rows, up to some four million of them.
         strict: whether a row that cannot be used is an error; False leaves it out and counts it,
             and does not say of the row before where it led, nor of the row after where it began.
         start: where episodes begin, if the log's own do not tell (it may be one long one): a state,
@@ -77,7 +112,7 @@ def from_log(
     """
     if is_dataset(source):
         episode, step, done = episode or "episode", step or "step", done or "done"
-    names, actions, after = _names("state", state), _names("action", action), None
+    names, after = _names("state", state), None
     if next_state is not None:
         after = _names("next_state", next_state)
         if len(after) != len(names):
@@ -85,67 +120,177 @@ def from_log(
                 f"{len(names)} columns of state, but {len(after)} of next_state: name as many, or "
                 "give next_state=None, which takes them from the next row of the episode"
             )
-    if not isinstance(bins, (Mapping, type(None))):
-        raise ValueError(f"bins = {bins!r}: give a mapping of columns to bins")
-    bins = dict(bins or {})
-    if unknown := set(bins) - {*names, *actions}:
-        raise ValueError(f"bins: {min(unknown)!r} is no column of state or action")
-    of_states = [
-        Part(name, None if after is None else after[j], bins.get(name))
-        for j, name in enumerate(names)
-    ]
-    of_actions = [Part(name, None, bins.get(name)) for name in actions]
-    more = {"reward": reward, "episode": episode, "step": step, "done": done}
+    actions, units = _names("action", action), [] if unit is None else _names("unit", unit)
+    of_columns = {"bins": bins, "levels": levels}
+    for what, given in of_columns.items():
+        if not isinstance(given, (Mapping, type(None))):
+            raise ValueError(f"{what} = {given!r}: give a mapping of columns to {what}")
+        if unknown := set(given or {}) - {*names, *actions}:
+            raise ValueError(f"{what}: {min(unknown)!r} is no column of state or action")
+    more: dict[str, Any] = {"reward": reward, "episode": episode, "step": step, "done": done}
     more["propensity"] = propensity
     for what, name in more.items():
         if not (isinstance(name, str) and name) and (name is not None or what == "reward"):
             raise ValueError(f"{what} = {name!r}: give the name of a column")
-    table = Table(source, [*of_states, *of_actions], more)
-    faults = Faults(table.n, bool(strict))
-    table.checked(faults)
-    levels, here, there = zip(*(part.codes(faults) for part in of_states), strict=True)
-    keys = Keys(of_states, levels)
-    s_key, t_key = keys(here), None if after is None else keys(there)
-    levels, played, _ = zip(*(part.codes(faults) for part in of_actions), strict=True)
-    of_action = Keys(of_actions, levels)
-    a_key = of_action(played)
-    del here, there, played
-    for remark in (remark for part in [*of_states, *of_actions] for remark in part.remarks):
-        warnings.warn(remark, stacklevel=2)
-    where = (names if after is None else after)[0]
-    order = followed(table, faults, s_key, t_key, where)
-    faults.settle()
-    if not order.rows.size:
-        raise ValueError(_nothing_left(table.n, faults, order.censored))
-    met, (s, t) = keys.numbered(s_key[order.rows], order.next)
-    met_actions, (a,) = of_action.numbered(a_key[order.rows])
-    over = bool((t == END).any())
-    t[t == END] = met.size
-    _check_size(met.size + over, met_actions.size)
-    states, acts = keys.made(met, "state", over), of_action.made(met_actions, "action")
-    p = table.columns["propensity"][order.rows] if propensity is not None else None
-    r = table.columns["reward"][order.rows]
-    rows = Rows(order.episode, s, a, r, t, order.done, p, order.resumed)
-    told = None if reward_range is None else range_of(reward_range, r)
-    log = Log(
-        counts=tally(len(states.labels), len(acts.labels), s, a, r, t),
-        states=tuple(states.labels),
-        actions=tuple(acts.labels),
-        variables=states.variables,
-        action_variables=acts.variables,
-        rows=rows,
-        bins={part.name: part.edges for part in [*of_states, *of_actions] if part.bins is not None},
-        skipped=int(faults.bad.sum()),
-        problems=faults.reasons,
-        censored=order.censored,
-        over=over,
-        given_start=None if start is None else start_in(start, states.labels, over),
-        reward_range=told,
-    )
+    if keep not in (None, "rows", "counts"):
+        raise ValueError(f'keep = {keep!r}: give "rows", "counts" or None')
+    told = {
+        name: list(several(f"levels[{name!r}]", x, "labels")) for name, x in (levels or {}).items()
+    }
+    columns = Columns(names, after, actions, units, **more, bins=dict(bins or {}), levels=told)
+    with Table(
+        source, list(dict.fromkeys(column for _, column, _ in columns.fields())), query
+    ) as table:
+        if strict:
+            _check_sample(table, columns)
+        log = _Reading(table, columns, bool(strict), keep).log()
+    if reward_range is not None:
+        log = replace(log, reward_range=range_of(reward_range, log.paid))
+    if start is not None:
+        log = replace(log, given_start=start_in(start, log.states, log.over))
     if available is None:
         return log
-    may = allowed_pairs(available, log.states, log.actions, log.terminal, over)
+    may = allowed_pairs(available, log.states, log.actions, log.terminal, log.over)
     return replace(log, available=may)
+
+
+class _Reading:
+    """One log being read."""
+
+    def __init__(self, table: Table, columns: Columns, strict: bool, keep: str | None) -> None:
+        self.table, self.columns, self.strict = table, columns, strict
+        self.asking = Asking(table, columns)
+        self.facts = self.asking.facts()
+        self.asking.coded(self.facts)
+        self.keeps = keep == "rows" or (keep is None and self.facts.n <= MOST_ROWS)
+        for remark in (x for levels in self.asking.levels.values() for x in levels.remarks):
+            warnings.warn(remark, stacklevel=3)
+        if self.facts.n * WIDTH > SPILLS:
+            self._forecast()
+
+    def _forecast(self) -> None:
+        """Say beforehand how much disk it may take."""
+        where = self.table.run("SELECT current_setting('temp_directory')")[0][0]
+        needed, free = self.facts.n * WIDTH / 2**30, shutil.disk_usage(where).free / 2**30
+        text = f"to put {self.facts.n:,} rows in order may take {needed:.1f} GiB of disk in {where}"
+        if needed > free:
+            raise ValueError(f"{text}, which has {free:.1f}: set TMPDIR to a place with more")
+        warnings.warn(f"{text} for a while", stacklevel=4)
+
+    def log(self) -> Log:
+        """All of it."""
+        often, out = self._followed()
+        for kind, n in often.items():
+            if kind < FAULTY:
+                out[FAULTY - kind] = out.get(FAULTY - kind, 0) + n
+        skipped = sum(out.values())
+        if out and self.strict:
+            rows = f"SELECT id, {FAULTY} - kind AS kind FROM followed WHERE kind < {FAULTY}"
+            rows += " UNION ALL SELECT id, kind FROM out_of_order" if self.out else ""
+            first = self.table.run(f"{rows} ORDER BY id LIMIT {NAMED}")
+            raise ValueError(self.asking.faults.said(first, skipped, FIX))
+        reasons, censored = self.asking.faults.counted(out), often.get(CENSORED, 0)
+        if not often.get(0):
+            raise ValueError(_nothing_left(self.facts.n, reasons, censored))
+        log = self._rows() if self.keeps else self._sums()
+        more: dict[str, Any] = {"skipped": skipped, "problems": reasons, "censored": censored}
+        return replace(log, **more, bins=dict(self.asking.edges), sql=tuple(self.table.told))
+
+    def _followed(self) -> tuple[dict[int, int], dict[int, int]]:
+        """Rows by kind, and those that are out of order by reason.
+
+        A row that stands twice, or after the end of its episode, is taken out of the order before
+        it is said what follows what.
+        """
+        c, run = self.columns, self.table.run
+        said = {TWICE: (c.step, "this step of the episode stands twice")}
+        said[LATE] = (c.done, "an action after the end of its episode")
+        ask, named = self.asking, self.keeps or c.step is None
+        ask.followed(self.keeps, named)
+        often, self.out = ask.kinds(), False
+        if not named and min(often) < CENSORED:
+            ask.followed(self.keeps, named=True)
+        while wrong := TWICE if TWICE in often else LATE if LATE in often else 0:
+            if not self.out:
+                run("CREATE OR REPLACE TEMP TABLE out_of_order (id BIGINT, kind INT)")
+            number = ask.faults.number(said[wrong][0] or "", said[wrong][1])
+            kind = f"CASE WHEN s < 0 THEN {FAULTY} - s ELSE {number} END"
+            run(f"INSERT INTO out_of_order SELECT id, {kind} FROM followed WHERE kind = {wrong}")
+            ask.followed(self.keeps, True, "out_of_order")
+            often, self.out = ask.kinds(), True
+        return often, dict(
+            run("SELECT kind, count(*) FROM out_of_order GROUP BY kind") if self.out else []
+        )
+
+    def _rows(self) -> Log:
+        """The log with its rows, in the order in which they happened."""
+        c, by = self.columns, [*self.asking.partition, *["k"] * bool(self.columns.step), "id"]
+        u = "u" if c.unit else "0 AS u"
+        p = "p" if c.propensity else "0 AS p"
+        x = self.table.arrays(
+            f"SELECT id, {u}, s, a, t, r, {p}, first, kind FROM followed ORDER BY {', '.join(by)}"
+        )
+        keep = x["kind"] >= 0
+        episode = np.cumsum(x.pop("first"))[keep]
+        x = {name: each[keep] for name, each in x.items()}
+        begins = np.flatnonzero(np.append(True, np.diff(episode) != 0))
+        began = np.minimum.reduceat(x["id"], begins)  # episodes in the order of their rows
+        lengths = np.diff(np.append(begins, episode.size))
+        order = np.argsort(np.repeat(began, lengths), kind="stable")
+        x = {name: each[order] for name, each in x.items()}
+        episode = np.repeat(np.arange(began.size), lengths[np.argsort(began)])
+        world, numbers = self._numbered(x)
+        u, s, a, t = (each.astype(np.int32) for each in numbers)
+        done, r = x["kind"] & ENDED > 0, x["r"].astype(np.float64)
+        resumed, chance = x["kind"] & RESUMED > 0, x["p"] if c.propensity else None
+        episode = episode.astype(np.int32)
+        rows = Rows(episode, s, a, r, t, done, chance, resumed, u if c.unit else None)
+        counts = tally(len(world["states"]), len(world["actions"]), s, a, r, t)
+        return Log(counts=counts, kept=rows, **world)
+
+    def _sums(self) -> Log:
+        """The log without its rows."""
+        x, told = self.asking.sums(self.facts.large)
+        world, (u, s, a, t) = self._numbered(x)
+        n, kind = x["n"], x["kind"]
+        begun, ended = n * (kind & BEGUN > 0), n * (kind & ENDED > 0)
+        S, A = len(world["states"]), len(world["actions"])
+        seen = Triples(u, s, a, t, n, x["paid"], x["paid2"], begun, ended, x["likely"])
+        seen = merged([seen], S, A)
+        episodes = Episodes(*(told[name] for name in Episodes._fields))
+        return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
+
+    def _numbered(self, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+        """States, actions and units as a log has them, and the numbers of rows among them."""
+        c, ask = self.columns, self.asking
+        s, t = x["s"], x["t"]
+        met, over = np.union1d(s, t[t != END]), bool((t == END).any())
+        acts, units = np.unique(x["a"]), np.unique(x["u"])
+        _check_size(met.size + over, acts.size)
+        told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
+        told |= c.levels
+        world: dict[str, Any] = {"over": over, "levels": told}
+        world["states"], world["variables"] = made(ask.columns_of(met, c.state), told, over)
+        world["actions"], world["action_variables"] = made(ask.columns_of(acts, c.action), told)
+        if c.unit:
+            world["units"], _ = made(ask.columns_of(units, c.unit), {})
+        to = np.where(t == END, met.size, np.searchsorted(met, t))
+        found = [(units, x["u"]), (met, s), (acts, x["a"])]
+        return world, [*(np.searchsorted(of, each) for of, each in found), to]
+
+
+def _check_sample(table: Table, columns: Columns) -> None:
+    """What is wrong with the first rows, before all others are read."""
+    limited = f"(SELECT 1 FROM {table.sql} LIMIT {SAMPLE + 1})"
+    if table.run(f"SELECT count(*) FROM {limited}")[0][0] <= SAMPLE:
+        return
+    asking = Asking(table, columns, SAMPLE)
+    asking.coded(asking.facts())
+    wrong = table.run(f"SELECT id, {FAULTY} - s FROM coded WHERE s < {FAULTY} ORDER BY id")
+    if wrong:
+        text = asking.faults.said(wrong[:NAMED], len(wrong), FIX)
+        raise ValueError(f"{text} (found in the first {SAMPLE:,} rows; others were not read)")
+    table.told.clear()
 
 
 def _names(what: str, given: Any) -> list[str]:
@@ -166,8 +311,8 @@ def _check_size(S: int, A: int) -> None:
         )
 
 
-def _nothing_left(n: int, faults: Faults, censored: int) -> str:
-    if censored and not faults.reasons:
+def _nothing_left(n: int, reasons: Mapping[str, int], censored: int) -> str:
+    if censored and not reasons:
         return f"no row of {n} can be used: next states are missing, and no next row says them"
-    reason = max(faults.reasons, key=faults.reasons.__getitem__, default="none is placed")
+    reason = max(reasons, key=reasons.__getitem__, default="none is placed")
     return f"no row of {n} can be used; the most frequent reason: {reason}"

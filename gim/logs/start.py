@@ -50,7 +50,7 @@ def start_in(given: Any, states: Sequence[Any], over: bool) -> NDArray[np.float6
     return found
 
 
-def range_of(given: Any, rewards: NDArray[np.float64]) -> tuple[float, float]:
+def range_of(given: Any, paid: tuple[float, float]) -> tuple[float, float]:
     """The least and the largest reward of a step, checked against those that were paid."""
     try:
         low, high = (float(each) for each in given)
@@ -59,7 +59,7 @@ def range_of(given: Any, rewards: NDArray[np.float64]) -> tuple[float, float]:
     if not (math.isfinite(low) and math.isfinite(high) and low <= high):
         text = "give the least and the largest reward of a step, such as (-1, 10)"
         raise ValueError(f"reward_range = {brief(given)}: {text}")
-    least, most = float(rewards.min()), float(rewards.max())
+    least, most = paid
     if least < low or most > high:
         raise ValueError(
             f"reward_range = ({low:g}, {high:g}), but the log has rewards from {least:g} to "

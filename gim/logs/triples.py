@@ -1,0 +1,130 @@
+"""What a log has seen, counted: by unit, state, action and next state, and episodes by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from gim.model.counts import Counts, grown, new_counts
+from gim.model.hash_table import rehash
+
+Ints = NDArray[np.int64]
+Floats = NDArray[np.float64]
+
+
+class Triples(NamedTuple):
+    """What happened, each triple (s, a, s') of each unit once, [m] each, in their order."""
+
+    unit: Ints  # 0 where there are no units
+    s: Ints
+    a: Ints
+    t: Ints  # the next state
+    n: Ints  # how often
+    paid: Floats  # sum of rewards
+    paid2: Floats  # sum of their squares
+    begun: Ints  # how many of them began an episode
+    ended: Ints  # of how many the log says that the episode ended here
+    likely: Floats  # sum of propensities; 0 where there are none
+
+    def where(self, which: Any) -> Triples:
+        """Some of them, by a mask, their places or a slice."""
+        some: Any = [each[which] for each in self]
+        return Triples(*some)
+
+
+class Episodes(NamedTuple):
+    """Episodes of each unit, [units] each; of one unit where there are none."""
+
+    n: Ints
+    steps: Ints
+    longest: Ints  # steps of the longest
+    total: Floats  # sum of their returns
+    squares: Floats  # sum of squared returns
+    least: Floats  # the least return
+    most: Floats  # and the largest
+    low: Floats  # the least reward of a step
+    high: Floats  # and the largest
+    gaps: Ints  # rows after one that is left out or missing
+
+    @property
+    def mean(self) -> float:
+        """The mean return."""
+        return float(self.total.sum() / self.n.sum())
+
+    @property
+    def sd(self) -> float:
+        """The standard deviation of returns."""
+        return float(np.sqrt(max(self.squares.sum() / self.n.sum() - self.mean**2, 0.0)))
+
+
+SUMMED = ("n", "paid", "paid2", "begun", "ended", "likely")
+
+
+def merged(parts: Sequence[Triples], S: int, A: int) -> Triples:
+    """Triples with numbers of one world, those alike put together."""
+    whole = Triples(*map(np.concatenate, zip(*parts, strict=True)))
+    key = ((whole.unit * S + whole.s) * A + whole.a) * S + whole.t
+    found, first, place = np.unique(key, return_index=True, return_inverse=True)
+    sums: dict[str, Any] = {
+        name: _summed(getattr(whole, name), place, found.size) for name in SUMMED
+    }
+    named: dict[str, Any] = {name: getattr(whole, name)[first] for name in ("unit", "s", "a", "t")}
+    return whole._replace(**named, **sums)
+
+
+def _summed(values: NDArray[np.generic], place: Ints, n: int) -> NDArray[np.generic]:
+    total = np.zeros(n, values.dtype)
+    np.add.at(total, place, values)
+    return total
+
+
+def together(parts: Sequence[Episodes], units: Sequence[Ints], U: int) -> Episodes:
+    """Episodes of several logs by unit, whose units have these numbers of U."""
+    whole = Episodes(*map(np.concatenate, zip(*parts, strict=True)))
+    place = np.concatenate(units)
+    sums: Any = [_summed(each, place, U) for each in whole]
+    found = Episodes(*sums)
+    ends: dict[str, Any] = {"longest": _extreme(np.maximum, whole.longest, place, U)}
+    for name, of in (("least", np.minimum), ("most", np.maximum)):
+        ends[name] = _extreme(of, getattr(whole, name), place, U)
+    for name, of in (("low", np.minimum), ("high", np.maximum)):
+        ends[name] = _extreme(of, getattr(whole, name), place, U)
+    return found._replace(**ends)
+
+
+def _extreme(of: np.ufunc, values: NDArray[Any], place: Ints, n: int) -> NDArray[Any]:
+    """The least or the largest value of each of n groups, none of which is empty."""
+    order = np.argsort(place, kind="stable")
+    return np.asarray(of.reduceat(values[order], np.searchsorted(place[order], np.arange(n))))
+
+
+def counts_of(seen: Triples, S: int, A: int) -> Counts:
+    """Counts of all units together, with rewards by triple.
+
+    Example:
+        >>> one, pay = np.ones(1, np.int64), np.ones(1)
+        >>> seen = Triples(one * 0, one * 0, one * 0, one, one * 3, pay, pay, one, one, pay)
+        >>> counts_of(seen, 2, 1).n.tolist()
+        [[3], [0]]
+    """
+    counts = new_counts(S, A, by_triple=True)
+    pair = seen.s * A + seen.a
+    counts.n[:] = _summed(seen.n, pair, S * A).reshape(S, A)
+    counts.R[:] = np.bincount(pair, seen.paid, S * A).reshape(S, A)
+    counts.R2[:] = np.bincount(pair, seen.paid2, S * A).reshape(S, A)
+    key = pair * S + seen.t
+    sums = {"next": seen.n, "paid": seen.paid, "paid2": seen.paid2}
+    if not counts.keys.size:
+        for name, values in sums.items():
+            getattr(counts, name)[:] = np.bincount(key, values, S * A * S)
+        return counts
+    found, place = np.unique(key, return_inverse=True)
+    while 2 * found.size >= counts.keys.size:
+        counts = grown(counts)
+    for name, values in sums.items():
+        rehash(found, np.bincount(place, values), counts.keys, getattr(counts, name))
+    counts.taken[0] = found.size
+    return counts
