@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gim.analogy.structure.rule import Rule
     from gim.belief.belief import Belief
     from gim.belief.certificate.certificate import Certificate, certify
+    from gim.belief.family.family import Family
     from gim.envs.base import make
     from gim.envs.worlds import World
     from gim.logs.believing import believe
@@ -93,6 +94,7 @@ __all__ = [
     "Constrained",
     "DelayedQLearning",
     "DoubleQLearning",
+    "Family",
     "Inference",
     "Interrupted",
     "Learned",
