@@ -66,6 +66,7 @@ if TYPE_CHECKING:
     from gim.runs.reports import Report
     from gim.runs.run import run
     from gim.runs.runs import Interrupted, Run, Runs
+    from gim.runs.series import Series, series
 else:
     __getattr__, __dir__ = lazy(__name__)
 
@@ -112,6 +113,7 @@ __all__ = [
     "Rule",
     "Run",
     "Runs",
+    "Series",
     "Simple",
     "TabularMDP",
     "Task",
@@ -135,6 +137,7 @@ __all__ = [
     "planning",
     "plot",
     "run",
+    "series",
     "simplify",
     "theory",
 ]

@@ -7,7 +7,7 @@ from scipy.special import digamma, gammaln
 import gim
 from gim.belief.family import kinds, rewards
 from gim.belief.family.cells import cells_of
-from gim.belief.family.family import learned, placed
+from gim.belief.family.family import blindly, learned, placed
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Rows, Space, rows_of
 from gim.logs.units import learn_units
@@ -187,10 +187,12 @@ def test_what_rests_on_one_row_is_no_coefficient():
     odd = rows_of([0], [0], [5], [-40.0], [0], A=8)
     both = Rows(*map(np.concatenate, zip(few, odd, strict=True)))
     table = Table(Rule(shift=(0, 0, 1)), shop_space(), both)
-    line, columns = rewards.line_of(table, both)
+    ahead = blindly(table, both)
+    line, columns = rewards.line_of(table, both, ahead.came)
     assert 5 not in columns
-    paid = rewards.Paid(rewards.Shape(True, ()), line, columns, (), (), (), 0.0, (0.0, 1.0))
-    said = rewards.along(table, paid, np.array([8 * 4 + 5]), np.array([3]))
+    paid = rewards.Paid(rewards.Shape(1, ()), line, columns, (), (), (), 0.0, (0.0, 1.0))
+    asked = both.of(np.array([0]))._replace(pair=np.array([8 * 4 + 5]), next=np.array([3]))
+    said = rewards.along(table, paid, asked.pair, blindly(table, asked))
     assert abs(said[0] - (5 * (9 - 3) - 2.5 * 5 - 0.3 * 3 - 2)) < 3
 
 

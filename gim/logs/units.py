@@ -15,7 +15,7 @@ from gim.belief.family.units import Rows, Space, joined, rows_of
 from gim.belief.family.words import Difference, measures
 from gim.logs.learned import Learned
 from gim.logs.log import Log
-from gim.logs.worth import return_of
+from gim.logs.worth import values_of
 from gim.model.counts import new_counts
 
 
@@ -100,7 +100,8 @@ class LearnedUnits(Mapping[Any, Learned]):
 
 def _worth(learned: Learned) -> str:
     case = learned.behind.case
-    return f"{return_of(case, np.asarray(learned.policy), learned.log.start):.4g}"
+    v = values_of(case, np.asarray(learned.policy))
+    return f"{float(learned.log.start @ (v if v.ndim == 1 else v[0])):.4g}"
 
 
 def learn_units(

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim._base import files
+from gim._compile.memory import part
 from gim.analogy.structure.moves import Outcomes
 from gim.belief.family import rewards
 from gim.belief.family.cells import Cells, Layout, cells_of
@@ -30,12 +31,14 @@ from gim.belief.family.kinds import (
     prior_of,
     vague,
 )
-from gim.belief.family.rewards import Paid
+from gim.belief.family.rewards import Ahead, Paid
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Bools, Floats, Ints, Rows, Space, joined
 from gim.belief.family.words import Difference, differences, said_of_rule, sentences
 from gim.mdp.variables import Variables
 from gim.model.loading import KINDS
+
+MOST_MOVED = 1 << 22  # numbers that are kept of the changes of a unit
 
 
 class Whole(NamedTuple):
@@ -73,6 +76,7 @@ class Family:
         table: the rule that all follow, and where its outcomes lead.
         kinds: how units differ.
         paid: what rows pay.
+        comes: what they pay by where they lead, if that tells whether what an action adds has come.
         chosen: how the rule did on units left out, and others after it.
         rows: what was seen of the units, numbered as in `units`.
         units: what they are called.
@@ -84,6 +88,7 @@ class Family:
     table: Table
     kinds: Whole
     paid: Paid
+    comes: Paid | None
     chosen: tuple[Candidate, ...]
     rows: Rows
     units: tuple[Any, ...]
@@ -104,7 +109,7 @@ class Family:
     def seen(self, rows: Rows) -> tuple[Rows, Bools]:
         """Rows with what their rewards show, and the outcomes that explain each, [I, O]."""
         explained = lands(self.table, rows)
-        return with_evidence(self.table, self.paid, rows, explained)
+        return with_evidence(self.table, self.comes, rows, explained)
 
     def posterior(self, rows: Rows, units: int = 1) -> tuple[Cells, Posterior]:
         """What is believed of units by their rows."""
@@ -120,48 +125,21 @@ class Family:
             seed: of a draw.
         """
         rng = None if seed is None else np.random.default_rng(seed)
-        table, S, A = self.table, self.space.S, self.space.A
         rows, explained = self.seen(rows)
-        cells = cells_of(table, rows, explained, 1) if len(rows.n) else None
-        if cells is None:
-            theta, behind, share, evidence = unseen(self.kinds, rng)
-            rest = theta, behind
-        else:
-            kinds = placed(self.kinds, cells.layout)
-            found = posterior(cells.layout, cells.X, kinds)
-            evidence, share = float(found.evidence.sum()), found.share.mean(axis=0)
-            rest = unseen(self.kinds, rng)[:2]
-            theta, behind = [], []
-            for u in range(len(cells.X)):
-                one = Posterior(found.alpha[u], found.log_odds[u])
-                mean, visits = of_unit(self.kinds, cells.layout, one, rng)
-                theta.append(mean)
-                behind.append(visits)
-        p = np.zeros((len(table.base), S * A, S))
-        worth = np.zeros(S * A)
-        pairs = np.arange(S * A)
-        if not self.rule.by_state or cells is None:
-            both = (theta, behind) if cells is None else (theta[0], behind[0])
-            self._spread(p, worth, pairs, *both)
-        else:
-            met = np.unique(rows.pair // A)
-            for s, th, be in zip(met.tolist(), theta, behind, strict=True):
-                self._spread(p, worth, pairs[s * A : (s + 1) * A], th, be)
-            others = np.flatnonzero(~np.isin(pairs // A, met))
-            self._spread(p, worth, others, *rest)
-        own = rewards.own_of(table, self.paid, rows)
-        whole = np.maximum(p.sum(axis=0), 0.0)
-        r, variance = np.zeros((S * A, S)), np.zeros((S * A, S))
+        table, view = self.table, outlook(self.table, self.kinds, rows, explained, rng)
+        p, whole = view.p, view.p.sum(axis=0)
+        own = rewards.own_of(table, self.paid, rows, ahead_of(view, table, rows))
+        r, variance = np.zeros(whole.shape), np.zeros(whole.shape)
         for way in range(len(p)):
             i, t = np.nonzero(p[way])
-            said, doubt = rewards.said_of(table, self.paid, own, i, t, way)
+            ahead = view.ahead(table, i, t, way)
+            said, doubt = rewards.said_of(table, self.paid, own, i, t, ahead, way)
             if rng is not None:
                 said = said + rng.standard_normal() * np.sqrt(doubt)
             r[i, t] += p[way, i, t] * said
             variance[i, t] += p[way, i, t] * doubt
-        there = whole > 0
-        r = np.where(there, r / np.where(there, whole, 1.0), 0.0)
-        return Found(whole, worth, r, variance.sum(axis=1), share, evidence)
+        r = np.where(whole > 0, r / np.where(whole > 0, whole, 1.0), 0.0)
+        return Found(whole, view.behind, r, variance.sum(axis=1), view.share, view.evidence)
 
     def grown(self, rows: Rows, name: Any) -> Family:
         """The family with one unit more, at the cost of that unit; its rule stays as it is.
@@ -190,24 +168,91 @@ class Family:
         """Save to one file, which `gim.load` reads."""
         files.save(path, "family", *pack(self))
 
-    def _spread(
-        self, p: Floats, worth: Floats, pairs: Ints, theta: list[Floats], behind: list[Floats]
-    ) -> None:
-        """Fill the rows of some pairs by the distributions of their outcomes."""
-        table, S = self.table, self.space.S
-        context = table.context[pairs]
-        chance = np.ones((len(pairs), table.O))
-        least = np.full(len(pairs), np.inf)
+
+class Outlook:
+    """Where the pairs of a unit lead, and by which changes.
+
+    Attributes:
+        p: [ways, P, S] chances of next states, with and without what the action adds.
+        moved: [ways, P, S, k] changes of the variables that lead there, times their chances.
+        behind: [P] visits behind each row.
+        share: [J] how likely the unit is of each kind.
+        evidence: of all its rows.
+    """
+
+    def __init__(self, table: Table, share: Floats, evidence: float) -> None:
+        S, P = table.space.S, table.space.S * table.space.A
+        k = table.space.bare.k if table.moves is not None else 0
+        self.p, self.behind = np.zeros((len(table.base), P, S)), np.zeros(P)
+        self.moved = np.zeros((*self.p.shape, k if self.p.size * k <= MOST_MOVED else 0))
+        self.share, self.evidence = share, evidence
+
+    def fill(self, table: Table, pairs: Ints, theta: list[Floats], behind: list[Floats]) -> None:
+        """The rows of some pairs by the distributions of their outcomes."""
+        context, ways = table.context[pairs], len(table.base)
+        chance, least = np.ones((len(pairs), table.O)), np.full(len(pairs), np.inf)
         for f in range(len(table.sizes)):
             own = table.context_of_part[f][context]
             chance *= theta[f][own][:, table.parts[f]]
             least = np.minimum(least, behind[f][own])
-        ways = len(table.base)
         way = np.arange(table.O) // (table.O // ways)
-        key = (way[None] * len(p[0]) + pairs[:, None]) * S + table.land[pairs]
-        flat = np.bincount(key.ravel(), chance.ravel(), p.size).reshape(p.shape)
-        p += flat
-        worth[pairs] = least
+        key = (way * len(self.behind) + pairs[:, None]) * table.space.S + table.land[pairs]
+        key, size = key.ravel(), self.p.size
+        self.p += np.bincount(key, chance.ravel(), size).reshape(self.p.shape)
+        for v in range(self.moved.shape[-1]):
+            assert table.moves is not None
+            moved = (chance * table.moves[:, v]).ravel()
+            self.moved[..., v] += np.bincount(key, moved, size).reshape(self.p.shape)
+        self.behind[pairs] = least
+
+    def ahead(self, table: Table, pair: Ints, t: Ints, way: Any) -> Ahead:
+        """What a line may look at, of rows that lead from pairs to next states."""
+        codes = table.space.bare.codes.astype(np.float64)
+        chance = np.maximum(self.p[way, pair, t], 1e-12)[:, None]
+        whole = self.p.sum(axis=0)
+        came = np.column_stack([codes[t], self.moved[way, pair, t] / chance])
+        expected = np.column_stack([whole @ codes, self.moved.sum(axis=(0, 2))])
+        return Ahead(came, expected[pair])
+
+
+def outlook(
+    table: Table, whole: Whole, rows: Rows, explained: Bools, rng: np.random.Generator | None
+) -> Outlook:
+    """What is believed of the moves of one unit, by its rows [I] and what explains them [I, O]."""
+    S, A = table.space.S, table.space.A
+    pairs = np.arange(S * A)
+    theta, behind, share, _ = unseen(whole, rng)
+    if not len(rows.n):
+        view = Outlook(table, share, 0.0)
+        view.fill(table, pairs, theta, behind)
+        return view
+    cells = cells_of(table, rows, explained, 1)
+    found = posterior(cells.layout, cells.X, placed(whole, cells.layout))
+    view = Outlook(table, found.share.mean(axis=0), float(found.evidence.sum()))
+    each = [
+        of_unit(whole, cells.layout, Posterior(alpha, odds), rng)
+        for alpha, odds in zip(found.alpha, found.log_odds, strict=True)
+    ]
+    if not table.rule.by_state:
+        view.fill(table, pairs, *each[0])
+        return view
+    met = np.unique(rows.pair // A)
+    for s, own in zip(met.tolist(), each, strict=True):
+        view.fill(table, pairs[s * A : (s + 1) * A], *own)
+    view.fill(table, np.flatnonzero(~np.isin(pairs // A, met)), theta, behind)
+    return view
+
+
+def ahead_of(view: Outlook, table: Table, rows: Rows) -> Ahead:
+    """What a line may look at, of the rows of a unit."""
+    way = np.minimum(rows.way, len(view.p) - 1)
+    return view.ahead(table, rows.pair, rows.next, way)
+
+
+def blindly(table: Table, rows: Rows) -> Ahead:
+    """The same as long as nothing is known of changes: the next state alone."""
+    codes = table.space.bare.codes[rows.next].astype(np.float64)
+    return Ahead(codes, codes)
 
 
 def placed(whole: Whole, layout: Layout) -> Kinds:
@@ -339,11 +384,14 @@ def unseen(whole: Whole, rng: np.random.Generator | None, share: Floats | None =
     return (thetas, behinds, share, 0.0) if full else (thetas, behinds)
 
 
-def with_evidence(table: Table, paid: Paid, rows: Rows, explained: Bools) -> tuple[Rows, Bools]:
+def with_evidence(
+    table: Table, paid: Paid | None, rows: Rows, explained: Bools
+) -> tuple[Rows, Bools]:
     """What rewards show of what the action adds: whether it came."""
-    if not table.rule.fails or not paid.line.size or not len(rows.n):
+    if paid is None or not paid.line.size or not len(rows.n):
         return rows, explained
-    near, way = rewards.evidence_of(table, paid, rows)
+    ahead = blindly(table, rows)
+    near, way = rewards.evidence_of(table, paid, rows, ahead)
     mine = np.repeat(near, table.O // 2, axis=1) & explained
     some = np.asarray(mine.any(axis=1))
     told = near.sum(axis=1) == 1
@@ -374,21 +422,38 @@ def refitted(
     """The family of units under a rule that was chosen already."""
     best, whole_rows = chosen[0], rows
     table = Table(best.rule, space, rows)
-    explained = lands(table, rows)
-    shape = rewards.shape_of(table, rows)
-    paid = rewards.fitted(table, rows, shape)
+    explained, comes = lands(table, rows), None
     if best.rule.fails:
-        rows, explained = with_evidence(table, paid, rows, explained)
-        if paid.line.size and not rows.way.any():  # what rows pay says that it always comes
+        blind = blindly(table, rows)
+        shape = rewards.shape_of(table, rows, blind, rewards.LINES[:2])
+        comes = rewards.fitted(table, rows, shape, blind)
+        rows, explained = with_evidence(table, comes, rows, explained)
+        if comes.line.size and not rows.way.any():  # what rows pay says that it always comes
             plain = best._replace(rule=best.rule._replace(fails=False), forms=best.forms[1:])
             return refitted(space, whole_rows, names, (plain, *chosen))
-        shape = rewards.shape_of(table, rows)
-        paid = rewards.fitted(table, rows, shape)
     cells = cells_of(table, rows, explained, len(names))
     alone = vague(cells.layout, best.kappa)
     kinds = alone if best.alone else fitted(cells, best.forms, best.kappa)
     whole = whole_of(table, cells.layout, kinds)
-    return Family(space, table, whole, paid, chosen, whole_rows, tuple(names))
+    ahead = foreseen(table, whole, rows, explained, len(names))
+    paid = rewards.fitted(table, rows, rewards.shape_of(table, rows, ahead), ahead)
+    return Family(space, table, whole, paid, comes, chosen, whole_rows, tuple(names))
+
+
+def foreseen(table: Table, whole: Whole, rows: Rows, explained: Bools, units: int) -> Ahead:
+    """What a line may look at, of the rows of all units, each by what is believed of it."""
+    k = table.space.bare.k
+    found = Ahead(np.zeros((len(rows.n), 2 * k)), np.zeros((len(rows.n), 2 * k)))
+    for unit in range(units):
+        mine = np.flatnonzero(rows.unit == unit)
+        if not len(mine):
+            continue
+        own = rows.of(mine)._replace(unit=np.zeros(len(mine), np.int64))
+        view = outlook(table, whole, own, explained[mine], None)
+        for all_of, each in zip(found, ahead_of(view, table, own), strict=True):
+            all_of[mine, : each.shape[1]] = each
+    width = ahead_of(view, table, own).came.shape[1]
+    return Ahead(found.came[:, :width], found.expected[:, :width])
 
 
 # -- as a file
@@ -414,18 +479,36 @@ def pack(family: Family) -> files.Packed:
         arrays |= {f"{name}.{f}": value for f, value in enumerate(getattr(kinds, name))}
     if family.table.outcomes is not None:
         arrays |= {f"moves.{k}": v for k, v in family.table.outcomes._asdict().items()}
-    paid = family.paid
-    arrays |= {"line": paid.line, "columns": paid.columns}
-    for name in ("common", "between"):
-        arrays |= {f"{name}.{level}": v for level, v in enumerate(getattr(paid, name))}
-    meta["paid"] = {
-        "line": paid.shape.line,
-        "chain": list(paid.shape.chain),
-        "differ": list(paid.differ),
-        "noise": paid.noise,
-        "range": list(paid.range),
-    }
+    for name, paid in (("paid", family.paid), ("comes", family.comes)):
+        if paid is not None:
+            packed, meta[name] = packed_paid(paid)
+            arrays |= {f"{name}.{key}": value for key, value in packed.items()}
     return files.Packed(arrays, meta)
+
+
+def packed_paid(paid: Paid) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What rows pay, as arrays and JSON."""
+    arrays: dict[str, Any] = {"line": paid.line, "columns": paid.columns}
+    for name in ("common", "between", "differ"):
+        arrays |= {f"{name}.{level}": v for level, v in enumerate(getattr(paid, name))}
+    shape = {"line": paid.shape.line, "chain": list(paid.shape.chain)}
+    rest = {"noise": paid.noise, "range": list(paid.range)}
+    return arrays, shape | rest
+
+
+def unpacked_paid(arrays: Any, meta: Any) -> Paid:
+    """The inverse."""
+    levels = range(len(meta["chain"]))
+    return Paid(
+        rewards.Shape(meta["line"], tuple(meta["chain"])),
+        arrays["line"],
+        arrays["columns"],
+        tuple(arrays[f"common.{level}"] for level in levels),
+        tuple(arrays[f"between.{level}"] for level in levels),
+        tuple(arrays[f"differ.{level}"] for level in levels),
+        meta["noise"],
+        tuple(meta["range"]),
+    )
 
 
 def unpack(arrays: Any, meta: Any) -> Family:
@@ -455,20 +538,13 @@ def unpack(arrays: Any, meta: Any) -> Family:
         tuple(arrays[f"behind.{f}"] for f in parts),
         meta["kinds"]["eps"],
     )
-    pay = meta["paid"]
-    levels = range(len(pay["chain"]))
-    paid = Paid(
-        rewards.Shape(pay["line"], tuple(pay["chain"])),
-        arrays["line"],
-        arrays["columns"],
-        tuple(arrays[f"common.{level}"] for level in levels),
-        tuple(arrays[f"between.{level}"] for level in levels),
-        tuple(pay["differ"]),
-        pay["noise"],
-        tuple(pay["range"]),
+    paid, comes = (
+        unpacked_paid(part(arrays, f"{name}."), meta[name]) if name in meta else None
+        for name in ("paid", "comes")
     )
+    assert paid is not None
     table = Table(best.rule, space, rows, moves)
-    return Family(space, table, whole, paid, (best,), rows, tuple(meta["units"]))
+    return Family(space, table, whole, paid, comes, (best,), rows, tuple(meta["units"]))
 
 
 KINDS["family"] = unpack

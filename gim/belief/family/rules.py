@@ -88,6 +88,8 @@ class Table:
             self.land = np.column_stack(land)
             changes = len(self.outcomes.add)
             self.sizes = (2, changes) if rule.fails else (changes,)
+        # [O, k] what each outcome adds; None for values
+        self.moves = None if self.outcomes is None else np.tile(self.outcomes.add, (len(ways), 1))
         self.parts: Ints = np.stack(np.unravel_index(np.arange(self.land.shape[1]), self.sizes))
 
     @property

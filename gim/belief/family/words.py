@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # What pay may depend on, as `gim.belief.family.rewards` numbers it.
 KEYS = ("", "the next state", "the action", "the state", "the pair", "where a move begins and ends",
-        "the triple")  # fmt: skip
+        "the triple", "the after-state")  # fmt: skip
 
 
 class Difference(NamedTuple):
@@ -136,7 +136,9 @@ def sentences(family: Family) -> str:
         lines.append("what rows pay is linear in the action, the states before, between and next")
     keys = [KEYS[kind] for kind in paid.shape.chain if kind]
     if keys:
-        lines.append(f"pay differs by {keys[-1]}{' and unit' if max(paid.differ) > 1e-6 else ''}")
+        lines.append(
+            f"pay differs by {keys[-1]}{' and unit' if paid.differ[-1].max() > 1e-6 else ''}"
+        )
     return "; ".join(lines)
 
 
