@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gim.analogy.structure.rule import Rule
     from gim.belief.belief import Belief
     from gim.belief.certificate.certificate import Certificate, certify
+    from gim.belief.family.family import Family
     from gim.envs.base import make
     from gim.envs.worlds import World
     from gim.logs.believing import believe
@@ -66,6 +67,7 @@ if TYPE_CHECKING:
     from gim.runs.run import run
     from gim.runs.runs import Interrupted, Run, Runs
     from gim.runs.sensitivity import Sensitivity, sensitivity
+    from gim.runs.series import Series, series
 else:
     __getattr__, __dir__ = lazy(__name__)
 
@@ -94,6 +96,7 @@ __all__ = [
     "Constrained",
     "DelayedQLearning",
     "DoubleQLearning",
+    "Family",
     "Inference",
     "Interrupted",
     "Learned",
@@ -112,6 +115,7 @@ __all__ = [
     "Run",
     "Runs",
     "Sensitivity",
+    "Series",
     "Simple",
     "TabularMDP",
     "Task",
@@ -136,6 +140,7 @@ __all__ = [
     "plot",
     "run",
     "sensitivity",
+    "series",
     "simplify",
     "theory",
 ]

@@ -45,6 +45,7 @@ OUTSIDE = {"gim", "gim.__main__"}
 FOR_TYPES_ALONE = {
     ("gim._compile.backend", "gim._compile.internals"),  # the first of two that offer the same
     ("gim.belief.certificate.sentences", "gim.belief.certificate.certificate"),
+    ("gim.belief.family.words", "gim.belief.family.family"),
     ("gim.mdp.gymnasium_env", "gim.mdp.tabular"),
     ("gim.mdp.rendering.picture", "gim.mdp.tabular"),
     ("gim.mdp.tabular", "gim.mdp.gymnasium_env"),

@@ -14,6 +14,8 @@ import numpy as np
 from gim._base.params import OneOf, Within
 from gim._base.registry import did_you_mean
 from gim.agents.phases import Memory, Phases
+from gim.agents.two_phase import TwoPhase
+from gim.analogy.base import Inference
 from gim.analogy.prior import prior_of
 from gim.belief.knowledge import estimate, mean_rewards
 from gim.model.completion.base import completions
@@ -86,6 +88,12 @@ class GIM(Phases, Agent, name="gim"):  # type: ignore[override]
             worth=None,
             strict=task != "synthetic",  # with it the published figures come out, there without
         )
+
+    def inferring(self, inference: Inference) -> Agent:
+        """What is inferred stands for pairs that are known: there is nothing to explore first."""
+        shared: Any = {"m": self.m, "rho": self.rho, "beta": self.beta, "gamma": self.gamma}
+        planner = "discounted" if self.planner == "lookahead" else self.planner
+        return TwoPhase(**shared, planner=planner, infer=inference, budget=1)
 
     def start(self, task: Task, rng: np.random.Generator) -> Memory:
         """Memory before the first step; a world too large to complete is refused before it."""

@@ -101,4 +101,4 @@ def new_states(N: sparse.csr_array, models: int, rng: np.random.Generator) -> Fl
     """The chance [models] that a step leads to a state that was never seen; N [S*A, S] visits."""
     entered = np.asarray(N.sum(axis=0)).ravel()
     once = float((entered == 1).sum()) + NEW
-    return np.asarray(rng.beta(once, float(entered.sum()), models))
+    return np.asarray(rng.beta(once, max(float(entered.sum()), NEW), models))

@@ -85,15 +85,23 @@ def new_belief(task: Task, infer: Any) -> Knowledge:
     by_triple = infer is not None and infer.by_triple and not known.given
     counts = counts_of(*trusted) if trusted else new_counts(S, A, by_triple)
     terminal = np.any([np.zeros(S, bool), *(model.terminal for model in trusted)], axis=0)
-    silent = infer is None
     return Knowledge(
         counts,
         terminal,
-        no_prior(*((0, 0) if silent else (S, A))),
+        no_prior(*((0, 0) if infer is None else (S, A))),
         visits=np.array([counts.n.sum()]),
-        infer_at=np.array([NEVER if silent else min(task.H, SOON) if task.priors else task.H]),
+        infer_at=np.array([first_inference(task, infer)]),
         rewards=known,
     )
+
+
+def first_inference(task: Task, infer: Any) -> int:
+    """Visits at which to infer for the first time."""
+    if infer is None:
+        return NEVER
+    if infer.elsewhere:
+        return 0
+    return min(task.H, SOON) if task.priors else task.H
 
 
 def knowledge_of(counts: Counts, terminal: NDArray[np.bool_], prior: Prior) -> Knowledge:
@@ -147,6 +155,8 @@ def inferred_when_due(
     again = news_after(belief.counts.n[playable]) if prior.speaks else infer.retry
     if prior.q.size >= COSTLY:
         again = max(again, AGAIN)
+    if infer.elsewhere:  # what a step shows may complete at once what is known from others
+        again = 1.0
     belief.infer_at[0] = max(visits + 1, int(again * visits))
     return belief._replace(prior=prior) if spoke or prior.speaks else belief
 

@@ -75,11 +75,12 @@ def belief_of_log(
     )
     mind = Mind(task, np.random.default_rng(SEED))
     belief = inferred_when_due(belief, infer, mind, seen_range(log.counts))
-    prior = within_experience(belief.prior, log.counts)
+    elsewhere = infer is not None and infer.elsewhere
+    prior = belief.prior if elsewhere else within_experience(belief.prior, log.counts)
     if belief.prior.speaks and not prior.speaks:
         notes.append(UNCONVINCED)
     allowed = log.allowed | log.terminal[:, None]
-    careful = None if infer is None else WithinExperience(infer)
+    careful = WithinExperience(infer) if infer is not None and not elsewhere else infer
     known = belief._replace(prior=prior)
     return known, replace(task, available=allowed), [*notes, *mind.notes], careful
 

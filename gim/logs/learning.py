@@ -15,6 +15,7 @@ from gim.logs.learned import Learned, scaled
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy
+from gim.logs.units import learn_units
 from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
 from gim.model.rewards import Payments
@@ -38,7 +39,10 @@ def learn(
     rewards: Literal["learn"] | Payments = "learn",
     average: bool = False,
 ) -> Learned:
-    """Learn a policy from a log.
+    """Learn a policy from a log; from one that tells units apart, a policy for each.
+
+    A log with a `unit=` gives a mapping of its units to what was learned of each, from its own rows
+    and from what the others of its family have shown (`gim.logs.units.LearnedUnits`).
 
     Args:
         log: from `gim.from_log`.
@@ -66,6 +70,10 @@ def learn(
     """
     if not isinstance(log, Log):
         raise ValueError(f"gim.learn takes a gim.Log, not {type(log).__name__}: see gim.from_log")
+    if getattr(log, "units", None) is not None:
+        given = {"baseline": baseline, "discount": discount, "horizon": horizon}
+        given |= {"safe": safe, "rewards": rewards, "infer": infer, "average": average}
+        return learn_units(log.by_unit(), given, learn)  # type: ignore[attr-defined, return-value]
     if average:
         if horizon is not None or discount is not None:
             raise ValueError("the average has no end and no discount: leave out horizon, discount")

@@ -31,7 +31,7 @@ The registry finds it, as it does one in a package of your own (docs/extending.m
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -84,6 +84,15 @@ class Agent(Registered, registry=agents):
     def inference(self) -> Inference | None:
         """What predicts pairs from others, where anything does."""
         return None
+
+    def inferring(self, inference: Inference) -> Agent:
+        """The same agent with another inference; an error where it infers nothing."""
+        if "infer" not in {each.name for each in fields(self)}:
+            raise ValueError(
+                f"{self} infers nothing, so that a family would change nothing: give an agent that "
+                "takes infer=, such as analogist"
+            )
+        return replace(self, infer=inference)  # type: ignore[call-arg]
 
     def reward_limits(self) -> tuple[float | None, float | None]:
         """The least and the largest r(s,a) that it was told; None: as the task has it."""

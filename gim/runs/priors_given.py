@@ -14,6 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim.belief.family.by_family import ByFamily
+from gim.belief.family.family import Family
 from gim.mdp.names import Names
 from gim.mdp.naming import Built, names_of
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
@@ -91,7 +93,25 @@ class Learnable(Protocol):
 
 
 GivenPrior: TypeAlias = "LearnedModel | Run | Learnable | str | Path"
-Priors: TypeAlias = "GivenPrior | Sequence[GivenPrior]"
+Priors: TypeAlias = "Family | GivenPrior | Sequence[GivenPrior]"
+
+
+def family_in(prior: Any) -> Family | None:
+    """The family that `prior=` is, or that a file of one holds; None: it is something else."""
+    if isinstance(prior, (str, Path)):
+        prior = load_saved(prior)
+    return prior if isinstance(prior, Family) else None
+
+
+def by_family(agent: Agent, family: Family, task: Task) -> Agent:
+    """The agent, inferring by a family of worlds with the same states and actions."""
+    S, A, found = family.space.S, family.space.A, agent.inferring(ByFamily(family))
+    if (S, A) != (task.S, task.A):
+        raise ValueError(
+            f"the family has {S} states and {A} actions, the world {task.S} and {task.A}: they "
+            "must agree"
+        )
+    return found
 
 
 def priors_given(

@@ -30,6 +30,7 @@ from gim._base.params import brief
 from gim._compile.agent_functions import check_functions
 from gim._compile.memory import part
 from gim.belief.belief import Belief
+from gim.belief.family.family import Family
 from gim.envs.worlds import World, world_of
 from gim.mdp.gymnasium_table import shows_all
 from gim.mdp.naming import Built, names_of
@@ -41,7 +42,14 @@ from gim.model.task import Task
 from gim.runs.agent import Agent, agents
 from gim.runs.gymnasium_task import told_by
 from gim.runs.loop import Clock
-from gim.runs.priors_given import Priors, Rewards, priors_given, rewards_given
+from gim.runs.priors_given import (
+    Priors,
+    Rewards,
+    by_family,
+    family_in,
+    priors_given,
+    rewards_given,
+)
 from gim.runs.reports import Callback
 from gim.runs.run_files import check_meta
 from gim.runs.runs import Run, Runs
@@ -117,7 +125,8 @@ def run(
             one run follows the other.
         horizon: H for an environment that has no time limit of its own, or a longer one.
         prior: what was learned elsewhere, for a model-based agent to start from: a model, a run,
-            a file of either, a `gim.Log` of this world, or a list of them. With
+            a file of either, a `gim.Log` of this world, or a list of them; or a `gim.Family` of
+            worlds like this one. With
             `infer=gim.Analogy()`, as the default learner has, it is first judged by what is met
             here, and may come from a world of another size with the same variables. States and
             actions are matched by name.
@@ -194,6 +203,8 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
+    if isinstance(prior, (Family, str, Path)) and (family := family_in(prior)) is not None:
+        agent, prior = by_family(agent, family, task), None
     if prior is not None:
         said = names_of(env)
         names = said if mdp is None else mdp.names()

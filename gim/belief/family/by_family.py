@@ -1,0 +1,81 @@
+"""Inference by the family that a world belongs to: what is predicted of every pair of one unit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from scipy import sparse
+
+from gim.analogy.base import Floats, Frame, Inference, Prior, no_prior, prior_of
+from gim.belief.family.family import Family, Found
+from gim.belief.family.units import Rows, rows_of
+from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
+
+MOST = 200.0  # visits that a prediction is worth at the most
+TAIL = 1e-4  # chance of a next state that is kept
+
+
+@dataclass(frozen=True)
+class ByFamily(Inference, name="by_family"):
+    """What a unit's rows say of it, given a family of others like it (`gim.Family`)."""
+
+    family: Any = field(default=None, repr=False, compare=False)
+
+    by_triple: ClassVar[bool] = True
+    reuses: ClassVar[bool] = True
+    elsewhere: ClassVar[bool] = True
+    examples: ClassVar[tuple[str, ...]] = ()
+
+    def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
+        """Predict every pair by the family and by what was met here."""
+        if self.family is None:
+            return no_prior(*counts.n.shape)
+        rows = rows_of_counted(counts)
+        return prior_of_found(self.family, self.family.of(rows), frame.available)
+
+
+def rows_of_counted(counts: Counts) -> Rows:
+    """Rows of one unit from counts of its pairs; rewards are means of triples, or of pairs."""
+    S, A = counts.n.shape
+    N = transitions(counts)
+    if sparse.issparse(N):
+        n, next, first = N.data, N.indices, N.indptr
+    else:
+        n, next, first = nonzeros(np.ascontiguousarray(N), counts.n.astype(np.float64))
+    pair = np.repeat(np.arange(S * A), np.diff(first))
+    sums = rewards_by_triple(counts, next, np.asarray(first, np.int64))[0]
+    mean = counts.R.ravel()[pair] / np.maximum(counts.n.ravel()[pair], 1)
+    mean = mean if sums is None else sums / np.maximum(n, 1e-300)
+    keep = n > 0
+    pair, next, n, mean = pair[keep], np.asarray(next)[keep], n[keep], mean[keep]
+    return rows_of(np.zeros(len(pair)), pair // A, pair % A, mean, next, A, n)
+
+
+def prior_of_found(family: Family, found: Found, available: Any) -> Prior:
+    """What is believed of a unit, as a prediction for every pair."""
+    S, A = family.space.S, family.space.A
+    kept = np.where(found.p >= TAIL, found.p, 0.0)
+    total = kept.sum(axis=1)
+    says = (total > 0) & np.asarray(available, bool).ravel()
+    rows = sparse.csr_array(kept / np.where(total > 0, total, 1.0)[:, None])
+    n0 = np.where(says, MOST * found.behind / (MOST + found.behind), 0.0).reshape(S, A)
+    pair = np.repeat(np.arange(S * A), np.diff(rows.indptr))
+    r_next = found.r[pair, rows.indices]
+    r = np.asarray(np.bincount(pair, rows.data * r_next, S * A), np.float64)
+    spread = max((family.paid.range[1] - family.paid.range[0]) / 4.0, 1e-9)
+    doubt = (found.doubt / (found.doubt + spread**2)).reshape(S, A)
+    eps: Floats = np.full((S, A), family.kinds.eps)
+    return prior_of(
+        rows,
+        n0,
+        doubt=eps,
+        behind=found.behind.reshape(S, A),
+        leak=eps,
+        r_next=r_next,
+        r=r.reshape(S, A),
+        r_n0=n0.copy(),
+        r_doubt=doubt,
+        r_noise=np.full((S, A), family.paid.noise),
+    )

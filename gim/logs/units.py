@@ -1,0 +1,137 @@
+"""`gim.learn` of a log of several units: a family, and a policy for each."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from gim._base.escapes import shown
+from gim.belief.family.by_family import ByFamily
+from gim.belief.family.family import Family, learned
+from gim.belief.family.units import Rows, Space, joined, rows_of
+from gim.belief.family.words import Difference, measures
+from gim.logs.learned import Learned
+from gim.logs.log import Log
+from gim.logs.worth import values_of
+from gim.model.counts import new_counts
+
+
+@dataclass(frozen=True)
+class LearnedUnits(Mapping[Any, Learned]):
+    """What `gim.learn` made of a log of several units: a mapping of each to its `Learned`.
+
+    Each unit is learned from its own rows and from what the family says (`gim.Family`), when it is
+    first asked for. `new` is what to do in a unit of which nothing was seen.
+
+    Attributes:
+        family: what all have in common.
+        parts: the log of each unit, with the states and actions of all.
+        options: those of `gim.learn`.
+        learn: `gim.learn` of one unit.
+    """
+
+    family: Family
+    parts: Mapping[Any, Log]
+    options: Mapping[str, Any]
+    learn: Callable[..., Any] = field(repr=False)
+    _made: dict[Any, Learned] = field(default_factory=dict, repr=False)
+
+    @property
+    def units(self) -> tuple[Any, ...]:
+        """The units, in the order of the log."""
+        return tuple(self.parts)
+
+    def __len__(self) -> int:
+        return len(self.parts)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.parts)
+
+    def __getitem__(self, unit: Any) -> Learned:
+        if unit not in self._made:
+            if unit not in self.parts:
+                some = ", ".join(shown(str(each)) for each in list(self.parts)[:5])
+                raise KeyError(f"no unit {unit!r}: there are {some}, ...; for others see .new")
+            self._made[unit] = self._learned(self.parts[unit])
+        return self._made[unit]
+
+    @property
+    def new(self) -> Learned:
+        """For a unit never seen: one plan on what the family says of any."""
+        if None not in self._made:
+            part = next(iter(self.parts.values()))
+            nothing = new_counts(part.S, part.A, by_triple=True)
+            self._made[None] = self._learned(replace(part, counts=nothing))
+        return self._made[None]
+
+    def _learned(self, part: Log) -> Learned:
+        options = dict(self.options)
+        if not self.family.alone:
+            careful = "plain" if options.get("safe") is None else options["safe"]
+            options |= {"infer": ByFamily(self.family), "safe": careful}
+        found = self.learn(part, **options)
+        assert isinstance(found, Learned)
+        return found
+
+    def differences(self) -> list[Difference]:
+        """How units differ, those first that are farthest from the others."""
+        return self.family.differences()
+
+    def table(self) -> str:
+        """A line for each unit: its rows, what its policy is worth, and how it differs."""
+        measured = [] if self.family.alone else measures(self.family)
+        heads = ["unit", "rows", "value", *(what for what, _, _ in measured)]
+        lines = [heads]
+        for k, unit in enumerate(self):
+            own = [f"{values[k]:.3g}" for _, values, _ in measured]
+            lines.append([shown(str(unit)), str(len(self.parts[unit])), _worth(self[unit]), *own])
+        widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+        return "\n".join(
+            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+            for line in lines
+        )
+
+    def __repr__(self) -> str:
+        return f"<Learned of {len(self)} units: {self.family!r}>"
+
+
+def _worth(learned: Learned) -> str:
+    case = learned.behind.case
+    v = values_of(case, np.asarray(learned.policy))
+    return f"{float(learned.log.start @ (v if v.ndim == 1 else v[0])):.4g}"
+
+
+def learn_units(
+    parts: Mapping[Any, Log], options: Mapping[str, Any], learn: Callable[..., Any]
+) -> LearnedUnits:
+    """A family of logs with the same states and actions, and a policy for each.
+
+    Args:
+        parts: the log of each unit.
+        options: those of `gim.learn`; `safe` None is "plain" here: what a unit has not seen is
+            known from the others, and a plan on the mean is what was measured to pay.
+        learn: `gim.learn` of one unit.
+    """
+    if not parts:
+        raise ValueError("the log has no units: name their column in from_log(..., unit=)")
+    return LearnedUnits(family_of(parts), dict(parts), dict(options), learn)
+
+
+def family_of(parts: Mapping[Any, Log]) -> Family:
+    """The family of the units of a log."""
+    logs = list(parts.values())
+    first = logs[0]
+    available = np.any([log.allowed for log in logs], axis=0)
+    terminal = np.any([log.terminal for log in logs], axis=0)
+    space = Space(available, first.variables, first.action_variables, terminal)
+    rows = joined(rows_of_log(log, k) for k, log in enumerate(logs))
+    return learned(space, rows, tuple(parts))
+
+
+def rows_of_log(log: Log, unit: int = 0) -> Rows:
+    """The rows of a log, as those of one unit."""
+    s, a, r, t = log.rows.s, log.rows.a, log.rows.r, log.rows.t
+    return rows_of(np.full(len(s), unit), s, a, r, t, log.A)

@@ -1,0 +1,228 @@
+"""Units of one family: the fit against slow twins, rules that are found, what units are worth."""
+
+import numpy as np
+import pytest
+from scipy.special import digamma, gammaln
+
+import gim
+from gim.belief.family import kinds, rewards
+from gim.belief.family.cells import cells_of
+from gim.belief.family.family import blindly, learned, placed
+from gim.belief.family.rules import Rule, Table, lands
+from gim.belief.family.units import Rows, Space, rows_of
+from gim.logs.units import learn_units
+from tests.family_worlds import counted, shop_mdp, shop_rows, shop_space
+
+MEANS = 3.0 * np.exp(np.random.default_rng(3).normal(0, 0.45, 10))
+
+
+@pytest.fixture(scope="module")
+def shops():
+    rows = counted(shop_rows(MEANS, 40))
+    return learned(shop_space(), rows, [f"shop {k}" for k in range(10)])
+
+
+def one(rows, unit):
+    part = rows.of(rows.unit == unit)
+    return part._replace(unit=np.zeros_like(part.unit))
+
+
+def cells_for(rule, rows, units):
+    table = Table(rule, shop_space(), rows)
+    return table, cells_of(table, rows, lands(table, rows), units)
+
+
+def test_rows_that_are_alike_are_counted():
+    rows = rows_of([0, 0, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0], [2.0, 2.0, 2.0, 3.0], [0] * 4, A=2)
+    assert rows.pair.tolist() == [2, 2, 2]
+    assert sorted(zip(rows.unit.tolist(), rows.r, rows.n, strict=True)) == [
+        (0, 2.0, 2.0), (0, 3.0, 1.0), (1, 2.0, 1.0)
+    ]  # fmt: skip
+
+
+def test_latent_counts_are_those_of_a_slow_twin():
+    rows = counted(shop_rows(MEANS[:4], 12))
+    for rule in (
+        Rule(shift=(0, 0, 1)),
+        Rule(shift=(0, 0, 1), fails=True),
+        Rule(features=(0, 1), values=True),
+    ):
+        _, cells = cells_for(rule, rows, 4)
+        layout, rng = cells.layout, np.random.default_rng(0)
+        w = rng.random((4, 2, len(layout.group))) + 0.1
+        L, chance = kinds.shared_out(layout, cells.X, w, 0.02)
+        twin = np.zeros_like(w)
+        explains = np.asarray(layout.explains)
+        for u, j in np.ndindex(4, 2):
+            for m in range(len(explains)):
+                which = np.flatnonzero(explains[m])
+                each = [
+                    np.prod([w[u, j, layout.of[f][q]] for f in range(len(layout.of))])
+                    for q in which
+                ]
+                total = 0.98 * sum(each) + 0.02 / 16
+                assert chance[u, j, m] == pytest.approx(total)
+                for q, share in zip(which, each, strict=True):
+                    for f in range(len(layout.of)):
+                        twin[u, j, layout.of[f][q]] += cells.X[u, m] * 0.98 * share / total
+        np.testing.assert_allclose(L, twin, atol=1e-9)
+
+
+def test_the_evidence_is_exact_where_nothing_is_latent():
+    rows = counted(shop_rows(MEANS[:3], 20))
+    _, cells = cells_for(Rule(features=(0, 1), values=True), rows, 3)
+    layout = cells.layout
+    family = kinds.vague(layout, 4.0, eps=1e-12)
+    found = kinds.posterior(layout, cells.X, family)
+    a = kinds.prior_of(layout, family)[0]
+    n = cells.X @ np.asarray(layout.explains)  # every cell has one outcome
+    counts = np.zeros((3, len(a)))
+    counts[:, layout.of[0]] = n
+    exact = (
+        gammaln(layout.sums(a)).sum() - gammaln(layout.sums(a + counts)).sum(axis=-1)
+        + (gammaln(a + counts) - gammaln(a)).sum(axis=-1)
+    )  # fmt: skip
+    np.testing.assert_allclose(found.evidence, exact, rtol=1e-6)
+    np.testing.assert_allclose(found.alpha[:, 0], a + counts, rtol=1e-6)
+
+
+def test_the_bound_on_censored_rows_is_below_the_truth_and_close():
+    rows = rows_of([0, 0, 0], [1, 1, 0], [0, 0, 2], [0.0] * 3, [0, 1, 0], A=8)
+    _, cells = cells_for(Rule(shift=(0, 0, 1)), rows, 1)
+    family = kinds.vague(cells.layout, 3.0, eps=1e-9)
+    bound = kinds.posterior(cells.layout, cells.X, family, steps=60).evidence[0]
+    draws = np.random.default_rng(0).dirichlet(np.full(3, 1.0), 200_000)  # demand 0, 1, 2
+    exact = np.log(((draws[:, 1] + draws[:, 2]) * draws[:, 0] * draws[:, 2]).mean())
+    assert exact - 0.35 < bound < exact + 0.02
+
+
+def test_a_curve_holds_poisson_demand():
+    rows = counted(shop_rows(np.linspace(0.8, 6, 30), 60))
+    _, cells = cells_for(Rule(shift=(0, 0, 1)), rows, 30)
+    ends = [
+        kinds.posterior(cells.layout, cells.X, kinds.fitted(cells, (form,), 100.0)).evidence.sum()
+        for form in (kinds.Form(1), kinds.Form(2), kinds.Form(1, 1))
+    ]
+    assert ends[0] < ends[1] < ends[2]
+
+
+def test_the_rule_is_found_with_the_order_and_the_edge(shops):
+    assert shops.rule == Rule(shift=(0, 0, 1))
+    assert not shops.alone
+    assert "stock + order" in str(shops)
+    slow, fast = int(MEANS.argmin()), int(MEANS.argmax())
+    assert f"in shop {fast} to" in str(shops)
+    assert {each.unit for each in shops.differences()[:3]} & {f"shop {fast}", f"shop {slow}"}
+
+
+def test_policies_of_units_are_near_their_optima(shops):
+    lost = 0.0
+    for unit, mean in enumerate(MEANS):
+        found, truth = shops.of(one(shops.rows, unit)), shop_mdp(mean)
+        np.testing.assert_allclose(found.p.sum(axis=1), 1.0)
+        r = (found.p * found.r).sum(axis=1)
+        plan = (
+            truth.with_(transitions=found.p.reshape(16, 8, 16), rewards=r.reshape(16, 8))
+            .plan()
+            .policy
+        )
+        lost += 1 - truth.policy_return(plan) / truth.optimal_return()
+    assert lost / len(MEANS) < 0.02
+
+
+def test_a_unit_never_seen_is_what_the_family_is(shops):
+    nothing = shops.of(shops.rows.of(np.zeros(0, np.int64)))
+    some = shops.of(one(shops.rows, 0))
+    np.testing.assert_allclose(nothing.p.sum(axis=1), 1.0)
+    assert (nothing.behind < some.behind).all()
+    draws = [shops.of(one(shops.rows, 0), seed) for seed in (1, 1, 2)]
+    np.testing.assert_array_equal(draws[0].p, draws[1].p)
+    assert not np.array_equal(draws[0].p, draws[2].p)
+
+
+def test_a_family_grows_by_a_unit_and_comes_back_from_a_file(shops, tmp_path):
+    more = counted(shop_rows([2.0], 40, seed=9))
+    grown = shops.grown(more, "the new one")
+    assert grown.units[-1] == "the new one"
+    assert len(grown) == 11
+    assert grown.of(more).evidence > shops.of(more).evidence - 0.5
+    grown.save(tmp_path / "shops.gim")
+    again = gim.load(tmp_path / "shops.gim", "family")
+    assert str(again) == str(grown)
+    np.testing.assert_array_equal(again.of(more).p, grown.of(more).p)
+    np.testing.assert_array_equal(again.of(more).r, grown.of(more).r)
+
+
+def test_shops_that_lose_orders_are_found_by_what_rows_pay():
+    lost = np.where(np.arange(8) % 2, 0.3, 0.0)
+    rows = counted(shop_rows(np.full(8, 3.0), 80, lost=lost))
+    family = learned(shop_space(), rows, range(8))
+    assert family.rule.fails
+    cells, found = family.posterior(rows, 8)
+    comes = placed(family.kinds, cells.layout)
+    kind = np.stack([found.share[:, comes.node[0] == j].sum(axis=1) for j in range(2)], axis=1)
+    often = family.kinds.m[0][:, 0, 1]
+    assert (kind.argmax(axis=1) == np.where(lost > 0, often.argmax(), often.argmin())).all()
+    assert "of 8: " in str(family)
+    assert "of order does not come" in str(family)
+
+
+def test_unrelated_worlds_are_no_family():
+    rng, rows = np.random.default_rng(1), []
+    for unit in range(5):
+        P = rng.dirichlet(np.full(6, 0.15), (6, 3))
+        s, a = rng.integers(6, size=150), rng.integers(3, size=150)
+        t = np.array([rng.choice(6, p=P[i, j]) for i, j in zip(s, a, strict=True)])
+        rows.append(rows_of(np.full(150, unit), s, a, rng.normal(size=150), t, 3))
+    family = learned(
+        Space(np.ones((6, 3), bool)), Rows(*map(np.concatenate, zip(*rows, strict=True))), range(5)
+    )
+    assert family.alone
+    assert "no family" in str(family)
+
+
+def test_what_rests_on_one_row_is_no_coefficient():
+    rows = counted(shop_rows(MEANS[:1], 60))
+    few = rows.of(rows.pair % 8 != 5)
+    odd = rows_of([0], [0], [5], [-40.0], [0], A=8)
+    both = Rows(*map(np.concatenate, zip(few, odd, strict=True)))
+    table = Table(Rule(shift=(0, 0, 1)), shop_space(), both)
+    ahead = blindly(table, both)
+    line, columns = rewards.line_of(table, both, ahead.came)
+    assert 5 not in columns
+    paid = rewards.Paid(rewards.Shape(1, ()), line, columns, (), (), (), 0.0, (0.0, 1.0))
+    asked = both.of(np.array([0]))._replace(pair=np.array([8 * 4 + 5]), next=np.array([3]))
+    said = rewards.along(table, paid, asked.pair, blindly(table, asked))
+    assert abs(said[0] - (5 * (9 - 3) - 2.5 * 5 - 0.3 * 3 - 2)) < 3
+
+
+def test_units_of_a_log_are_a_mapping():
+    names = [f"shop {k}" for k in range(6)]
+    found = shop_rows(MEANS[:6], 50)
+    table = [(names[int(k)], i, *rest) for i, (k, *rest) in enumerate(found)]
+    heads = ("shop", "day", "stock", "order", "paid", "next")
+    log = gim.from_log(
+        dict(zip(heads, map(list, zip(*table, strict=True)), strict=True)),
+        state="stock", action="order", reward="paid", next_state="next", episode="shop", step="day",
+        strict=False,
+    )  # fmt: skip
+    parts = {name: log.part([k]) for k, name in enumerate(names)}
+    units = learn_units(parts, {"horizon": 30}, gim.learn)
+    assert units.units == tuple(names)
+    slow, fast = names[int(MEANS[:6].argmin())], names[int(MEANS[:6].argmax())]
+    assert units[fast].policy(2) > units[slow].policy(2)
+    assert units[fast] is units[fast]
+    truth = shop_mdp(3.0)
+    assert units.new.compare(truth)["return"] > 0.6 * truth.optimal_return()
+    assert units.table().splitlines()[0].split()[:3] == ["unit", "rows", "value"]
+    assert units.differences()[0].unit in names
+    with pytest.raises(KeyError, match="no unit 'shop 99'"):
+        units["shop 99"]
+
+
+def test_digamma_weights_are_those_of_the_posterior():
+    rows = counted(shop_rows(MEANS[:2], 10))
+    _, cells = cells_for(Rule(shift=(0, 0, 1)), rows, 2)
+    alpha = np.random.default_rng(0).random((2, len(cells.layout.group))) + 0.5
+    want = np.exp(digamma(alpha) - digamma(alpha.sum(axis=1, keepdims=True)))
+    np.testing.assert_allclose(kinds.w_of(cells.layout, alpha), want)

@@ -1,0 +1,63 @@
+"""Many worlds of one family, one after the other and in turns."""
+
+import numpy as np
+import pytest
+
+import gim
+from tests.family_worlds import shop_mdp
+
+MEANS = (2.0, 4.0, 3.0, 1.5)
+
+
+@pytest.fixture(scope="module")
+def shops():
+    return [shop_mdp(mean).with_(horizon=10) for mean in MEANS]
+
+
+@pytest.fixture(scope="module")
+def played(shops):
+    return gim.series("analogist", shops, episodes=6, seed=1)
+
+
+def test_what_shops_showed_is_carried_on(shops, played):
+    assert len(played) == 4
+    assert [r.shape for r in played.returns] == [(6,)] * 4
+    assert played.family.rule.shift == (0, 0, 1)
+    alone = gim.series("analogist", shops, episodes=6, seed=1, carry=False)
+    assert alone.family is None
+    np.testing.assert_array_equal(alone.returns[0], played.returns[0])
+    assert played.scores[2:].mean() > alone.scores[2:].mean() + 0.1
+    assert "first 5" in played.table()
+
+
+def test_the_same_seed_gives_the_same_series(shops, played):
+    again = gim.series("analogist", shops[:2], episodes=6, seed=1)
+    np.testing.assert_array_equal(again.returns[1], played.returns[1])
+
+
+@pytest.mark.parametrize("agent", ["ucbvi", "psrl", "rmax", "rlsvi", "gim"])
+def test_a_family_is_a_prior_for_every_agent_that_infers(shops, played, agent, tmp_path):
+    run = gim.run(agent, shops[0], 3, prior=played.family)
+    assert run.returns.shape == (3,)
+    assert run.model.supported.all()
+    if agent == "ucbvi":
+        played.family.save(tmp_path / "family.gim")
+        again = gim.run(agent, shops[0], 3, prior=tmp_path / "family.gim")
+        np.testing.assert_array_equal(again.returns, run.returns)
+
+
+def test_worlds_in_turns(shops):
+    turns = gim.series("analogist", shops[:2], episodes=3, interleave=True)
+    assert [r.shape for r in turns.returns] == [(3,)] * 2
+    assert len(turns.family) == 2
+
+
+def test_what_cannot_be_carried_on_is_said(shops, played):
+    with pytest.raises(ValueError, match="infers nothing"):
+        gim.series("q_learning", shops, episodes=2)
+    with pytest.raises(ValueError, match="infers nothing"):
+        gim.run("q_learning", shops[0], 2, prior=played.family)
+    with pytest.raises(ValueError, match="16 states and 8 actions, the world"):
+        gim.run("analogist", "riverswim", 2, prior=played.family)
+    with pytest.raises(ValueError, match=r"give a gim\.Family"):
+        gim.series("analogist", shops, episodes=2, prior=3)
