@@ -338,6 +338,10 @@ class Belief:
         model = learned_of(P, r, self.knowledge, self.task, 1, supported, doubt)
         horizon = self._aim.horizon
         changed: dict[str, Any] = {"start": self.worlds.start}
+        if self.names is not None and self.task.truth is None:
+            states, actions = self.names
+            changed["state_labels"] = [states[s] for s in range(self.task.S)]
+            changed["action_labels"] = [actions[a] for a in range(self.task.A)]
         if horizon is not None and horizon != model.horizon:
             changed["horizon"] = horizon
         found = model.with_(**changed)
