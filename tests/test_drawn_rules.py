@@ -1,4 +1,4 @@
-"""Rules drawn: they scatter about what is predicted as the visits behind it say, alike in a context."""
+"""Rules drawn: they scatter about what is predicted as the visits behind it say."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ def test_one_context_is_a_dirichlet_of_its_visits():
     assert total > 10
     assert np.allclose(found.sum(axis=1), 1.0)
     near(found, p, 4000)
-    assert np.allclose(found.var(axis=0)[p > 0.01], (p * (1 - p) / (total + 1))[p > 0.01], rtol=0.12)
+    assert np.allclose(
+        found.var(axis=0)[p > 0.01], (p * (1 - p) / (total + 1))[p > 0.01], rtol=0.12
+    )
 
 
 def test_a_context_below_another_shares_its_luck_as_far_as_it_shrinks():
@@ -70,7 +72,9 @@ def test_a_context_below_another_shares_its_luck_as_far_as_it_shrinks():
             if lists.chance[at] < 0.05 or not above.size:
                 continue
             mine, parent = found[:, at], found[:, above[0]]
-            own = (mine.mean() - np.mean(mine**2)) / total  # E[m (1 - m)] = E[x (1 - x)] (t + 1) / t
+            own = (
+                mine.mean() - np.mean(mine**2)
+            ) / total  # E[m (1 - m)] = E[x (1 - x)] (t + 1) / t
             lent = (6.0 / total) ** 2 * parent.var()
             assert mine.var() == pytest.approx(own + lent, rel=0.15)
             noise = np.sqrt(mine.var() * parent.var() / 4000)
@@ -80,7 +84,7 @@ def test_a_context_below_another_shares_its_luck_as_far_as_it_shrinks():
 
 
 def test_pairs_of_one_context_get_the_same_draw():
-    """In the middle of a grid all that an action does is the same; other actions have other luck."""
+    """In the middle of a grid an action does the same everywhere; others have other luck."""
     triples = grid(5, 5).sampled(1, share=0.5)
     product = Product(triples, [block_of(triples, ((), (triples.k,)), (1.0, 4.0))])
     block, A = product.blocks[0], triples.A

@@ -144,8 +144,8 @@ def possible(worlds: Worlds, rewards: tuple[float, float]) -> tuple[float, float
 def of_pairs(worlds: Worlds, F: Floats, share: float) -> tuple[Floats, Floats]:
     """Bounds on |(p - p~).f| for functions F [S, M], [M, S*A], and on ||p - p~||_1, [S*A].
 
-    Of models that are drawn whole, rules and pairs, each errs by no more with this share. What halves
-    of the data would have said adds to that: which candidate predicts is drawn by none.
+    Of models that are drawn whole, rules and pairs, each errs by no more with this share. What
+    halves of the data would have said adds to that: which candidate predicts is drawn by none.
     """
     mean, z = worlds.whole.model().transitions, float(norm.ppf((1.0 + share) / 2.0))
     here, models = mean @ F, max(MODELS, math.ceil(2.0 / (1.0 - share)))
@@ -156,7 +156,9 @@ def of_pairs(worlds: Worlds, F: Floats, share: float) -> tuple[Floats, Floats]:
         l1[k] = np.asarray(abs(rows - mean).sum(axis=1)).ravel()
     halves = [model.transitions for model, _ in worlds.halves]
     apart = np.mean([((rows - mean) @ F) ** 2 for rows in halves], axis=0)
-    away = np.mean([np.asarray(abs(rows - mean).sum(axis=1)).ravel() ** 2 for rows in halves], axis=0)
+    away = np.mean(
+        [np.asarray(abs(rows - mean).sum(axis=1)).ravel() ** 2 for rows in halves], axis=0
+    )
     value = np.hypot(at_most(value, share), z * np.sqrt(apart))
     return value.T, np.hypot(at_most(l1, share), z * np.sqrt(away))
 
