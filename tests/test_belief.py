@@ -8,7 +8,8 @@ import pytest
 import gim
 from gim.analogy.analogy import Analogy
 from gim.analogy.prior import no_prior
-from gim.belief.belief import Belief, Believes
+from gim.belief.belief import Belief
+from gim.belief.certificate.certificate import Believes
 from gim.belief.knowledge import knowledge_of
 from gim.mdp.variables import Variables
 from gim.model.counts import new_counts

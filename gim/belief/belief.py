@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness
 from gim.belief.aim import Aim, Done
 from gim.belief.analogies import analogies_of
+from gim.belief.certificate.certificate import LARGEST, Certificate, Kind, certify
 from gim.belief.knowledge import Knowledge, learned_of
 from gim.belief.shares import SHARE
 from gim.belief.worlds import Worlds
@@ -29,16 +30,6 @@ from gim.model.rewards import reward_range
 from gim.model.task import Task
 
 Floats = NDArray[np.float64]
-LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
-
-
-@runtime_checkable
-class Believes(Protocol):
-    """What has a belief: a run, and what `gim.learn` makes of a log."""
-
-    @property
-    def belief(self) -> Belief | None:
-        """What is believed; None if transitions were not counted."""
 
 
 @dataclass(frozen=True)
@@ -186,8 +177,8 @@ class Belief:
         self,
         policy: Any = None,
         share: float = SHARE,
-        kind: Literal["credible", "guaranteed"] = "credible",
-    ) -> Any:
+        kind: Kind = "credible",
+    ) -> Certificate:
         """Bounds on what a policy earns and loses; see `gim.certify`.
 
         Args:
@@ -195,8 +186,6 @@ class Belief:
             share: the probability with which each statement on returns holds.
             kind: "credible", from worlds that are held possible, or "guaranteed", from counts.
         """
-        from gim.belief.certificate import certify
-
         about = self if policy is None else replace(self, policy=policy, witnesses=(), done=None)
         return certify(about, share, kind)
 

@@ -14,7 +14,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol, get_args, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,6 @@ from gim._base import html
 from gim._base.arguments import fraction
 from gim.analogy.witnesses import Witness, of_trail, played, refuted
 from gim.belief.aim import Aim
-from gim.belief.belief import LARGEST, Belief, Believes
 from gim.belief.certificate.credible import Bounds, Episodes, credible, of_pairs, possible
 from gim.belief.certificate.guaranteed import Facts, guaranteed
 from gim.belief.certificate.guaranteed import of_pairs as guaranteed_of_pairs
@@ -34,10 +33,23 @@ from gim.model.learned import LearnedModel
 from gim.planning import plan
 from gim.planning.checks import checked_policy
 
+if TYPE_CHECKING:
+    from gim.belief.belief import Belief
+
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 Kind = Literal["credible", "guaranteed"]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
+
+
+@runtime_checkable
+class Believes(Protocol):
+    """What has a belief: a run, and what `gim.learn` makes of a log."""
+
+    @property
+    def belief(self) -> Belief | None:
+        """What is believed; None if transitions were not counted."""
 
 
 class Coverage(NamedTuple):
