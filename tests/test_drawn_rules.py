@@ -1,4 +1,4 @@
-"""Rules drawn: they scatter about what is predicted as the visits behind it say, by context."""
+"""Rules drawn: they scatter about what is predicted as the visits behind it say."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_a_context_below_another_shares_its_luck_as_far_as_it_shrinks():
 
 
 def test_pairs_of_one_context_get_the_same_draw():
-    """In the middle of a grid all that an action does is the same; other actions differ."""
+    """In the middle of a grid an action does the same everywhere; others have other luck."""
     triples = grid(5, 5).sampled(1, share=0.5)
     product = Product(triples, [block_of(triples, ((), (triples.k,)), (1.0, 4.0))])
     block, A = product.blocks[0], triples.A

@@ -185,12 +185,14 @@ class Worlds:
         )
 
     def lucky(self, ask: Asked, mean: Floats) -> Floats:
-        """How far what is asked differs, where each pair has its own luck besides, [k].
+        """How far what is asked differs where each pair has its own luck and no rule, else 0, [k].
 
         What the best policy earns and what another loses of it depend on that: it plays, of all
-        pairs, those that are better than is believed.
+        pairs, those that are better than is believed. What is inferred has pairs share their luck.
         """
         whole, rng, found = self.whole, self._rng(500), []
+        if whole.posterior.prior.speaks:
+            return np.zeros(len(mean))
         for _ in range(WHOLE):
             rows, r = whole.drawn_world(rng)
             found.append(ask(Model(rows, r, whole.playable, self.aim.steps), self.start))

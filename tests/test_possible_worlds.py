@@ -1,0 +1,377 @@
+"""The worlds that a belief holds possible: how far what is asked of them differs, by hand."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from gim.analogy.base import Posterior
+from gim.analogy.prior import no_prior, prior_of
+from gim.analogy.ridge import Paid
+from gim.analogy.unseen import Beginnings
+from gim.belief.aim import Aim
+from gim.belief.belief import Belief
+from gim.belief.knowledge import knowledge_of
+from gim.belief.worlds import Worlds
+from gim.model.counts import new_counts
+from gim.model.rewards import by_pair
+from gim.model.task import Task
+from gim.planning import backward_induction
+
+
+class Says:
+    """An inference that says of any counts the same."""
+
+    def __init__(self, prior, other=None):
+        self.told = Posterior(prior, None, other)
+
+    def posterior(self, counts, frame, rng):
+        return self.told
+
+
+class Pays:
+    """A second belief of rewards: the same of every triple, as sure as that."""
+
+    def __init__(self, r, variance=1.0):
+        self.r, self.variance = r, variance
+
+    def predict(self, pair, t):
+        return Paid(np.full(len(pair), self.r), np.full(len(pair), self.variance))
+
+    def drawn(self, pair, t, draws, rng):
+        return np.sqrt(self.variance) * rng.standard_normal((draws, 1)) * np.ones(len(pair))
+
+
+def belief_of(N, r=None, horizon=3, range_=(0.0, 1.0), terminal=None, **given):
+    """Visits [S, A, S] that paid r [S, A, S] each."""
+    N = np.asarray(N, float)
+    S, A, _ = N.shape
+    paid = N * (0.0 if r is None else np.broadcast_to(r, N.shape))
+    squares = np.where(N > 0, paid**2 / np.maximum(N, 1), 0.0)
+    counts = new_counts(S, A, by_triple=True)
+    counts.n[:], counts.next[:] = N.sum(axis=2), N.ravel()
+    counts.R[:], counts.R2[:] = paid.sum(axis=2), squares.sum(axis=2)
+    counts.paid[:], counts.paid2[:] = paid.ravel(), squares.ravel()
+    ends = np.zeros(S, bool) if terminal is None else np.array(terminal)
+    known = knowledge_of(counts, ends, no_prior(S, A))
+    task = Task(S, A, horizon, np.ones((S, A), bool), range_)
+    given.setdefault("start", np.eye(S)[0])
+    return Belief(known, task, **given)
+
+
+TWO = [[[2, 6], [4, 0]], [[0, 10], [5, 5]]]  # visits of two states and two actions
+R = np.array([[[0.0, 0.0], [0.5, 0.5]], [[1.0, 1.0], [0.0, 0.0]]])
+
+
+def worth_of(worlds, policy):
+    return lambda model, start: np.array([worlds.worth(model, policy, start)])
+
+
+def test_what_a_policy_earns_in_the_mean_of_two_states():
+    """Play 0: from 0 to 1 with 3/4, and there 1 a step for ever."""
+    worlds = belief_of(TWO, R).worlds
+    found = worlds.spread(worth_of(worlds, np.zeros((3, 2), int)))
+    assert found.mean[0] == pytest.approx(0.0 + 3 / 4 + (3 / 4 + 1 / 4 * 3 / 4))
+    other = worlds.spread(worth_of(worlds, np.ones((3, 2), int)))
+    assert other.mean[0] == pytest.approx(3 * 0.5)
+    assert found.rewards[0] == other.rewards[0] == 0.0
+    assert found.rules[0] > 0
+    assert found.halves[0] > 0
+    assert other.rules[0] == 0.0  # it never went anywhere else
+    assert found.total(0.3)[0] == pytest.approx(
+        np.sqrt(found.rules[0] ** 2 + found.halves[0] ** 2 + 0.09)
+    )
+
+
+def test_without_an_end_values_are_those_of_a_discount():
+    worlds = belief_of(TWO, R, aim=Aim(None, 0.9)).worlds
+    P = np.array([[0.25, 0.75], [0.0, 1.0]])
+    v = np.linalg.solve(np.eye(2) - 0.9 * P, [0.0, 1.0])
+    assert worlds.worth(worlds.whole.model(), np.zeros(2, int), np.eye(2)[0]) == pytest.approx(v[0])
+    assert worlds.optimum(worlds.whole.model(), np.eye(2)[0]) == pytest.approx(v[0], rel=1e-6)
+
+
+def test_a_pair_of_its_own_is_drawn_as_its_visits_say():
+    """One step decides: to the better state with 6 of 8, so Beta(6, 2), in 24 draws."""
+    found = []
+    for seed in range(12):
+        worlds = belief_of(TWO, R, horizon=2, seed=seed).worlds
+        found.append(worlds.spread(worth_of(worlds, np.zeros((2, 2), int))))
+    rules = np.sqrt(np.mean([each.rules[0] ** 2 for each in found]))
+    assert rules == pytest.approx(np.sqrt(6 * 2 / 8**2 / 9), rel=0.15)
+    halves = np.sqrt(np.mean([each.halves[0] ** 2 for each in found]))
+    assert halves == pytest.approx(np.sqrt(6 * 2 / 8**2 / 8), rel=0.5)  # as the whole is off
+
+
+def test_nothing_is_open_where_nothing_ever_differed():
+    N = np.zeros((2, 2, 2))
+    N[0, 0, 1] = N[0, 1, 0] = N[1, 0, 1] = N[1, 1, 0] = 60
+    worlds = belief_of(N, R).worlds
+    policy = worlds.policy
+
+    def ask(model, start):
+        return np.array([worlds.worth(model, policy, start), worlds.optimum(model, start)])
+
+    found = worlds.spread(ask)
+    assert found.mean == pytest.approx([2.0, 2.0])
+    assert np.allclose(found.total(), 0.0, atol=1e-12)
+    assert worlds.scatter(policy) == pytest.approx(0.0, abs=1e-9)
+    assert worlds.flattery == pytest.approx(0.0, abs=1e-12)
+
+
+def two_beliefs(r0, r1, n0=5.0, **given):
+    """Of the second action of state 0, never met, two rules say what it pays."""
+    N = np.array(TWO, float)
+    N[0, 1] = 0
+    q = np.zeros((2, 2, 2))
+    q[0, 1] = [1.0, 0.0]
+    told = np.zeros((2, 2))
+    told[0, 1] = n0
+    prior = prior_of(q, told, r=np.full((2, 2), r0), r_n0=(told > 0) * 1.0)
+    return belief_of(N, R, infer=Says(prior, Pays(r1, 0.0)), range_=(0.0, 4.0), **given)
+
+
+def test_two_beliefs_of_rewards_are_half_their_difference_apart():
+    """Played three times, one step each: 3 or 1, so 2 on average, and 1 a step apart."""
+    worlds = two_beliefs(3.0, 1.0).worlds
+    found = worlds.spread(worth_of(worlds, np.ones((3, 2), int)))
+    assert found.mean[0] == pytest.approx(3 * 2.0)
+    assert found.rewards[0] == pytest.approx(3 * 1.0)
+    met = worlds.spread(worth_of(worlds, np.zeros((3, 2), int)))
+    assert met.rewards[0] == pytest.approx(0.0)  # what paid alike whenever it was met
+    assert worlds.whole.less.min() >= 0.0
+    place = np.flatnonzero(worlds.whole.pattern.pair == 1)
+    assert worlds.whole.less[place].tolist() == [1.0]
+
+
+def test_a_plan_takes_the_lesser_of_two_rewards():
+    """On average 2 a step beats the way to state 1; the lesser, 0, does not."""
+    assert (np.asarray(two_beliefs(4.0, 0.0).deployed)[:2, 0] == 0).all()
+    assert (np.asarray(two_beliefs(4.0, 3.0).deployed)[:2, 0] == 1).all()
+
+
+def test_with_equal_beliefs_and_no_doubt_the_policy_is_the_best_plan():
+    rng = np.random.default_rng(0)
+    for seed in range(4):
+        N, r = rng.poisson(3.0, (6, 3, 6)) + np.eye(6)[:, None], rng.random((6, 3, 6))
+        worlds = belief_of(N, r, horizon=7, seed=seed).worlds
+        assert not worlds.whole.doubt.any()
+        best = backward_induction(worlds.whole.model())
+        assert np.array_equal(worlds.policy, best.policy)
+        assert worlds.worth(worlds.whole.model(), worlds.policy, worlds.start) == pytest.approx(
+            best.v[0, 0]
+        )
+
+
+@pytest.mark.parametrize("endless", [False, True])
+@pytest.mark.parametrize("behind", [0.0, np.inf])
+def test_a_plan_avoids_pairs_whose_rule_is_doubted(behind, endless):
+    """Two ways to the same states, never tried; the better one by a rule that was seen never."""
+    N = np.zeros((3, 2, 3))
+    N[1, :, 1], N[2, :, 2] = 20, 20
+    q = np.zeros((3, 2, 3))
+    q[0, 0], q[0, 1] = [0.0, 0.5, 0.5], [0.0, 0.55, 0.45]
+    told = np.zeros((3, 2))
+    told[0] = 10.0
+    rests_on = np.full((3, 2), np.inf)
+    rests_on[0, 1] = behind
+    prior = prior_of(q, told, behind=rests_on)
+    r = np.zeros((3, 2, 3))
+    r[1] = 1.0
+    aim = Aim(None, 0.8) if endless else None
+    worlds = belief_of(N, r, infer=Says(prior), horizon=4, aim=aim).worlds
+    assert worlds.whole.doubt[0, 1] == (1.0 if behind == 0 else 0.0)
+    played = np.atleast_2d(worlds.policy)[0, 0]
+    assert played == (0 if behind == 0 else 1)
+
+
+# -- returns of an episode
+
+
+@pytest.mark.parametrize("discount", [1.0, 0.7])
+def test_returns_scatter_as_all_ways_together_do(discount):
+    """Every way of three steps with its chance, by a policy that draws."""
+    start = np.array([0.4, 0.6])
+    worlds = belief_of(TWO, R, start=start, aim=Aim(3, discount)).worlds
+    model = worlds.whole.model()
+    P = model.transitions.toarray().reshape(2, 2, 2)
+    policy = np.random.default_rng(0).dirichlet(np.ones(2), (3, 2))
+    mean = square = often = 0.0
+    for ways in itertools.product(itertools.product(range(2), range(2)), repeat=3):
+        chance, earned = start[ways[0][0]], 0.0
+        for h, (s, a) in enumerate(ways):
+            chance *= policy[h, s, a] * (P[s, a, ways[h + 1][0]] if h < 2 else 1.0)
+            earned += discount**h * model.rewards[s, a]
+        mean, square = mean + chance * earned, square + chance * earned**2
+        times = np.zeros(4)
+        for h, (s, a) in enumerate(ways):
+            times[2 * s + a] += discount**h
+        often = often + chance * times
+    assert worlds.scatter(policy) == pytest.approx(np.sqrt(square - mean**2))
+    assert worlds.worth(model, policy, start) == pytest.approx(mean)
+    found, _ = worlds._along(model, policy)
+    assert found == pytest.approx(often)
+
+
+# -- what few visits cannot exclude
+
+
+@pytest.mark.parametrize("n", [1, 3, 30, 3000])
+@pytest.mark.parametrize("paid", [0.0, 10.0, 4.0])
+def test_rewards_at_either_end_count_as_if_they_had_been_met(n, paid):
+    """One state and one action that paid the same n times, in a range from 0 to 10, four steps."""
+    worlds = belief_of([[[n]]], paid, horizon=4, range_=(0.0, 10.0)).worlds
+    w = 20.0 / (n - 1 + 10)
+    total = n + 2 * w
+    mean = (n * paid + w * 0.0 + w * 10.0) / total
+    variance = (w * paid**2 + w * (10 - paid) ** 2) / total / (total + 1)
+    off, wide = worlds.unseen(np.zeros(1, int), (0.0, 10.0))
+    assert off == pytest.approx(4 * (mean - paid))
+    assert wide == pytest.approx(4 * np.sqrt(variance))
+    policy = np.zeros(1, int)
+    assert worlds.unseen(policy, (0.0, 10.0), policy) == (0.0, 0.0)  # nothing between the same two
+
+
+def test_a_next_state_of_any_kind_counts_as_if_it_had_been_met():
+    """Two states that stay, worth 0 and 3: as a Beta(n, w) of half the way between them."""
+    N = np.zeros((2, 1, 2))
+    N[0, 0, 0], N[1, 0, 1] = 8, 12
+    known = by_pair([[0.0], [1.0]])
+    belief = belief_of(N, horizon=3, range_=(0.0, 1.0))
+    worlds = replace(belief, knowledge=belief.knowledge._replace(rewards=known)).worlds
+    w = 20.0 / (7 + 11 + 10)
+    off, wide = worlds.unseen(np.zeros(2, int), (0.0, 1.0))
+    assert off == 0.0  # rewards are known
+    assert wide == pytest.approx(3 * np.sqrt(w / (8 + w) * (3 / 2) ** 2 / (8 + w + 1)))
+
+
+def test_what_nobody_has_listed_may_pay_anything_in_the_range():
+    begins = Beginnings(np.array([0.5]), np.zeros(0), np.ones(1, bool), listed=False)
+    belief = belief_of([[[10_000]]], 1.0, horizon=4, begins=begins)
+    worlds = belief.worlds
+    assert worlds.start.tolist() == [1.0]
+    assert worlds.spread(worth_of(worlds, np.zeros(1, int))).mean[0] == pytest.approx(4.0)
+    assert worlds._nowhere() == pytest.approx(0.5, abs=1e-3)
+    _, wide = worlds.unseen(np.zeros(1, int), (0.0, 1.0))
+    assert wide == pytest.approx(0.5 * 4 / np.sqrt(12), rel=0.02)
+    assert worlds.unseen(np.zeros(1, int), (1.0, 1.0))[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_first_states_are_drawn_about_those_seen():
+    """Worth 0 in the one, 3 in the other, where 30 and 10 of 40 episodes began."""
+    N = np.zeros((2, 1, 2))
+    N[0, 0, 0] = N[1, 0, 1] = 500
+    r = np.zeros((2, 1, 2))
+    r[1] = 1.0
+    seen, rules = np.array([30.0, 10.0]), []
+    for seed in range(8):
+        begins = Beginnings(seen / 40, seen, np.ones(2, bool))
+        worlds = belief_of(N, r, start=None, begins=begins, seed=seed).worlds
+        found = worlds.spread(worth_of(worlds, np.zeros((3, 2), int)))
+        assert found.mean[0] == pytest.approx(3 / 4)
+        rules.append(found.rules[0])
+    expected = 3 * np.sqrt(0.75 * 0.25 / 41)
+    assert np.sqrt(np.mean(np.square(rules))) == pytest.approx(expected, rel=0.2)
+    assert found.halves[0] > 0.01  # a half began elsewhere
+
+
+# -- halves
+
+
+def test_of_what_a_half_has_not_met_it_says_what_the_whole_does():
+    N = np.array(TWO, float)
+    N[0, 1] = [1, 0]
+    worlds = belief_of(N, R).worlds
+    whole = worlds.whole.model()
+    assert len(worlds.halves) == 4
+    for model, start in worlds.halves:
+        rows = model.transitions.toarray()
+        assert np.allclose(rows.sum(axis=1), 1.0)
+        assert np.allclose(rows[1], whole.transitions.toarray()[1])
+        assert model.rewards[0, 1] == pytest.approx(whole.rewards[0, 1])
+        assert np.array_equal(model.available, whole.available)
+        assert start.tolist() == [1.0, 0.0]
+    for k in (0, 2):  # two that add up differ from the whole to either side
+        one, two = (
+            model.transitions.toarray()[0, 1] - 0.75 for model, _ in worlds.halves[k : k + 2]
+        )
+        assert one * two <= 0
+
+
+def test_a_plan_of_luck_alone_is_flattered():
+    """Forty actions that pay 0 or 1 alike: the best of few visits promises what it cannot keep."""
+    rng = np.random.default_rng(0)
+    paid = rng.integers(0, 2, (40, 3))
+    N, r = np.full((1, 40, 1), 3.0), paid.mean(axis=1)[None, :, None]
+    belief = belief_of(N, r, horizon=1)
+    counts = belief.knowledge.counts
+    counts.R2[:], counts.paid2[:] = paid.sum(axis=1)[None], paid.sum(axis=1)
+    worlds = belief.worlds
+    assert worlds.optimum(worlds.whole.model(), worlds.start) == 1.0
+    assert worlds.flattery > 0.15
+    assert two_beliefs(3.0, 1.0).worlds.flattery == 0.0  # something is inferred
+    found = belief.certify()
+    assert found.lower <= 0.5 <= found.upper
+
+
+def test_luck_of_single_pairs_is_open_where_rules_are_certain():
+    worlds = two_beliefs(3.0, 3.0).worlds
+    ask = worth_of(worlds, np.zeros((3, 2), int))
+    assert worlds.lucky(ask, worlds.spread(ask).mean)[0] > 0.0
+
+
+# -- draws of whole worlds
+
+
+def test_worlds_drawn_whole_are_distributions_with_the_right_means():
+    N = np.array(TWO, float) * 20
+    belief = belief_of(N, R)
+    worlds = belief.worlds
+    found = np.array([worlds.drawn_rows(k).toarray() for k in range(400)])
+    assert np.allclose(found.sum(axis=2), 1.0)
+    assert (found >= 0).all()
+    n = N.sum(axis=2).ravel()
+    mean = (N.reshape(4, 2) + 0.5) / (n + 1)[:, None]  # and one visit that may have gone anywhere
+    error = found.std(axis=0) / np.sqrt(400)
+    assert (np.abs(found.mean(axis=0) - mean) <= 5 * error + 1e-9).all()
+    assert np.array_equal(worlds.drawn_rows(3).toarray(), found[3])
+
+
+def test_ends_stay_where_they_are_and_pay_nothing():
+    N = np.array(TWO, float)
+    belief = belief_of(N, R, terminal=[False, True])
+    model = belief.mean
+    for each in (model, *(belief.draw(k) for k in range(3))):
+        assert each.terminal.tolist() == [False, True]
+        assert np.allclose(each.rows().toarray()[2:], [[0, 1], [0, 1]])
+        assert not each.rewards[1].any()
+    assert not belief.weight[1].any()
+    assert not belief.sd(np.arange(2.0))[1].any()
+
+
+def test_the_same_seed_gives_the_same_worlds():
+    def spread(seed):
+        worlds = belief_of(TWO, R, seed=seed).worlds
+        return worlds.spread(worth_of(worlds, np.zeros((3, 2), int)))
+
+    one, same, other = spread(1), spread(1), spread(2)
+    assert one.rules == same.rules
+    assert one.halves == same.halves
+    assert one.rules != other.rules
+
+
+def test_an_inference_that_fails_is_left_out():
+    class Fails:
+        def posterior(self, counts, frame, rng):
+            raise ArithmeticError("no")
+
+    worlds = belief_of(TWO, R, infer=Fails()).worlds
+    alone = belief_of(TWO, R).worlds
+    assert isinstance(worlds, Worlds)
+    both = [each.whole.model().transitions for each in (worlds, alone)]
+    assert sparse.issparse(both[0])
+    assert np.array_equal(both[0].toarray(), both[1].toarray())
