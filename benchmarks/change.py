@@ -224,12 +224,14 @@ def logged(pair: Callable[[np.random.Generator], Pair], seed: int) -> Told:
     last = due(worlds, steps)
     early = gim.learn(gim.from_log(log[:rows]), horizon=30).since is not None
     part = None if last is None else gim.learn(gim.from_log(log[: rows + last + 1]), horizon=30)
-    after, given = worlds[1], {"horizon": 30, "safe": "plain"}
-    everything = gim.learn(gim.from_log(log, reward_range=after.reward_range), **given)
+    after = worlds[1]
+    most = (float(R[1][P[1] > 0].min()), float(R[1][P[1] > 0].max()))
+    everything = gim.learn(gim.from_log(log, reward_range=most), horizon=30, safe="plain")
     low, high = after.random_return(), after.optimal_return()
     worth = everything.compare(after)["return"]
-    start = after.with_(start=everything.log.start)
-    bounds, truth = everything.value, start.policy_return(np.asarray(everything.policy))
+    start = np.zeros(after.S)
+    start[[int(each) for each in everything.log.states]] = everything.log.start
+    bounds, truth = everything.value, everything.compare(after.with_(start=start))["return"]
     holds = float(bounds.lower - 1e-9 <= truth <= bounds.upper + 1e-9)
     found = part is not None and part.since is not None
     return Told(found, early, (worth - low) / (high - low), holds)

@@ -249,6 +249,10 @@ class Analogy(Inference):
             of_all = np.where(many[of], of_all.max() + np.cumsum(many)[of], of_all)
         return of_all.reshape(data.n.shape), of_all[split.pairs], int(of_all.max()) + 1
 
+    def gain(self, split: CrossValidation, name: str, said: Answers, candidate: Candidate) -> float:
+        """By how many nats likelier held-out pairs are under a candidate than under nothing."""
+        return self._better(None, split, name, said, candidate).worth.gain
+
     def _better(
         self,
         found: Inferred | None,

@@ -7,16 +7,17 @@ another that predicts better and has no words.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from gim.analogy.analogy import Analogy
+from gim.analogy.analogy import LEAST_GAIN, Analogy, Inferred
 from gim.analogy.base import Frame
-from gim.analogy.candidates import suited
+from gim.analogy.candidates import Candidate, Fitted, suited
 from gim.analogy.cross_validation import Answers, CrossValidation
-from gim.analogy.structure.rule import Rule, RuleNames
+from gim.analogy.structure.rule import Rule, RuleNames, phrase
 from gim.belief.knowledge import Knowledge
 from gim.mdp.names import Names
 from gim.mdp.variables import Variables
@@ -43,7 +44,33 @@ def analogies(counts: Counts, frame: Frame, names: RuleNames) -> list[Rule]:
     said = anything(split) if plain is None else plain.said
     if not better(split, found.said, said):
         return []
-    return split.fitted(found.candidate).rules(names)
+    rules = split.fitted(found.candidate).rules(names)
+    for nats, other in nearly(analogy, split, found, known):
+        rules = [beside(rule, other.rules(names), nats) for rule in rules]
+    return rules
+
+
+def nearly(
+    analogy: Analogy, split: CrossValidation, found: Inferred, known: list[Candidate]
+) -> list[tuple[float, Fitted]]:
+    """Other candidates that explain pairs held out nearly as well, and by how many nats less."""
+    others = [each for each in known if str(each) != found.name]
+    behind = [
+        (found.worth.gain - analogy.gain(split, name, said, each), split.fitted(each))
+        for each in others
+        for name, said in split.race([each]).items()
+    ]
+    return sorted((each for each in behind if each[0] < LEAST_GAIN), key=lambda each: each[0])
+
+
+def beside(rule: Rule, others: list[Rule], nats: float) -> Rule:
+    """A rule with what another structure says of the same, if that is something else."""
+    for other in others:
+        same = {phrase(change) for change, _ in other.outcomes}
+        own = {phrase(change) for change, _ in rule.outcomes}
+        if not rule.rival and (other.action, other.where) == (rule.action, rule.where):
+            return replace(rule, rival=other.does, nats=nats) if same != own else rule
+    return rule
 
 
 def analogies_of(belief: Knowledge, task: Task, states: Names, actions: Names) -> list[Rule]:

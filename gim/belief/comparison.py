@@ -53,7 +53,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-RATE = 0.2  # chance of a change within a doubling of time
+RATE = 0.3  # chance of a change within a doubling of time
 FEW = 30  # visits behind a rule, below which it is no witness
 SHIFTS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # z, about the shift of a mean in standard deviations
 SHARES = (0.01, 0.1, 0.5, 0.9)  # rho
@@ -86,6 +86,9 @@ class Said(NamedTuple):
     shifted: Floats  # [E, K] shifted ones
     apart: Floats  # [E, P] the divergence of these
     names: tuple[str, ...]  # [E] of the variables that are shifted
+
+
+Kinds = list[list[tuple[str, Floats]]]  # explanations, with Bayes factors [J, G], by kind
 
 
 class Told(NamedTuple):
@@ -318,35 +321,34 @@ class Comparison:
     @cached_property
     def moves(self) -> list[Told]:
         """What speaks for a change of what actions do."""
-        met = self.anew * self.met
-        kinds = [[("anew", self._against(met @ self.groups, (self.anew - met) @ self.groups))]]
-        shares = (self.key_next - self.key_pair // self.A, self.key_next)
-        kinds += [[("otherwise", self._shared(outcome))] for outcome in shares]
-        acting: Floats = np.zeros((0, self.J, self.A + 1))
-        if self.ruled.any():
-            visits = np.maximum(self.n_since @ self.groups, 1e-9)
+        met, visits = self.anew * self.met, np.maximum(self.n_since @ self.groups, 1e-9)
+        kinds: Kinds = [
+            [("anew", self._against(met @ self.groups, (self.anew - met) @ self.groups))]
+        ]
+        if self.ruled.any() and len(self.said.shifted):
             most = [
                 (self.n_since * self.behind * d) @ self.groups / visits for d in self.said.apart
             ]
-            shifted = self._following(self.said.shifted)
-            capped = [np.minimum(one, other) for one, other in zip(shifted, most, strict=True)]
-            kinds += [list(zip(self.said.names, capped, strict=True))] if capped else []
+            shifted = np.minimum(self._following(self.said.shifted), most)
+            kinds.append(list(zip(self.said.names, shifted, strict=True)))
+        found = [_told("all", *_weighed(kinds, slice(0, 1)))]
+        # What all actions share hangs on how often each is taken: by action only.
+        shares = (self.key_next - self.key_pair // self.A, self.key_next)
+        kinds += [[("otherwise", self._shared(outcome))] for outcome in shares]
+        acting = np.zeros((0, self.J, self.A + 1))
+        if self.ruled.any() and len(self.said.acting):
             acting = self._following(self.said.acting)
-        if len(acting):
             as_if = acting.copy()
-            as_if[:, :, 0] = -np.inf  # not all alike
             as_if[np.arange(self.A), :, np.arange(self.A) + 1] = -np.inf  # what it always did
             kinds.append([(f"={a}", factor) for a, factor in enumerate(as_if)])
-        names = tuple(name for kind in kinds for name, _ in kind)
-        each = np.array([x - math.log(len(kinds) * len(kind)) for kind in kinds for _, x in kind])
+        if self.A > 1 or self.ruled.any():
+            found.append(_told("action", *_weighed(kinds, slice(1, None))))
         alone = np.where(
             self.met, self.anew - self.past, np.minimum(self.anew - self.past, math.log(2))
         )
         free = self.free - np.log(self.behind + 2.0) * (self.behind > 0)
         alone = np.minimum(alone, self.anew - free)
-        found = [_told("all", each[:, :, :1], names), _told("pair", alone[None], ("anew",))]
-        if self.A > 1:
-            found.append(_told("action", each[:, :, 1:], names))
+        found.append(_told("pair", alone[None], ("anew",)))
         return [*found, self._exchanged(acting[:, :, 1:])] if len(acting) else found
 
     def _exchanged(self, as_if: Floats) -> Told:
@@ -420,6 +422,12 @@ class Comparison:
         return np.asarray(
             np.logaddexp.reduce(factors, axis=0) - math.log(len(factors)) + self.beforehand
         )
+
+
+def _weighed(kinds: Kinds, groups: slice) -> tuple[Floats, tuple[str, ...]]:
+    """Bayes factors of explanations [E, J, G] of these groups, each kind as likely beforehand."""
+    each = [x[:, groups] - math.log(len(kinds) * len(kind)) for kind in kinds for _, x in kind]
+    return np.array(each), tuple(name for kind in kinds for name, _ in kind)
 
 
 def _told(name: str, each: Floats, names: tuple[str, ...]) -> Told:

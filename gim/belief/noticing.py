@@ -4,10 +4,10 @@ Every look goes back 16 episodes, every second one twice as far, every fourth fo
 as far as a run keeps its steps (`gim.runs.loop.Trail`): what changes a little takes long to notice,
 but need not be looked for as often. What is found depends on what a run saves and on nothing else.
 
-Of a log all rows are known. What is inferred from the first half of them is held against the second
-one, what is inferred from the first quarter against the second quarter; a change before that is not
-looked for. Episodes of a log may come from many worlds, such as several shops, without any change:
-then the order in which they come says no more than others do, and the log is taken as it is.
+Of a log all rows are known. Each quarter of them is held against what is inferred from those before
+it, the last one first; a change within the first quarter is not looked for. Episodes of a log may
+come from many worlds, such as several shops, without any change: then the order in which they come
+says no more than others do, and the log is taken as it is.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from gim.model.hash_table import FREE
 from gim.model.tally import tally
 from gim.model.task import Mind
 
-HALVES = 2  # times that the first half of a log is taken
+PARTS = 4  # of a log, each of which is held against those before it
 ORDERS = 9  # of episodes, under each of which a change must be less likely
 NEAR = 16  # episodes that every look goes back
 STEPS = 1 << 14  # the most that it does
@@ -165,10 +165,10 @@ def _change_within(
     if blocks.size < 2:
         return None
     counts, until = _counted(latest, frame), np.inf
-    for half in range(1, HALVES + 1):
-        middle = max(int(latest.block[latest.block.size >> half]), int(blocks[1]))
+    for part in range(PARTS - 1, 0, -1):
+        middle = max(int(latest.block[part * latest.block.size // PARTS]), int(blocks[1]))
         if middle >= until:
-            break
+            continue
         prior = no_prior(*frame.available.shape)
         first = latest.before(middle)
         if infer is not None and first.pair.size >= FEW:

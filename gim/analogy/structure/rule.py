@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,11 @@ from gim._base.escapes import shown
 from gim.analogy.structure.triples import Ints
 
 SHOWN = 5  # outcomes and exceptions in a sentence
+NAMED = 2  # outcomes in it that were not seen
+LEAST = 0.02  # chance of an outcome that is worth a word
+MISSED = (
+    0.1  # chance with which so many visits show an outcome not once, if it is as likely as told
+)
 
 Change = Mapping[str, float | str]
 Outcomes = tuple[tuple[Change, float], ...]
@@ -33,6 +39,12 @@ class Rule:
         where: the states that it holds for, in words; "" for all.
         depends: what else the chances depend on, by name.
         labels: of the first states among the exceptions.
+        counts: visits behind each of the outcomes; where several explain a visit they share it.
+        unseen: changes that other rules make and this one was never seen to.
+        rival: what explains the same as well or nearly so, in words; "" where nothing does: another
+            change, or the rule of another structure.
+        nats: by how much less likely pairs held out are under that.
+        telling: the states, in words, in which this action would tell which of the two it is.
     """
 
     action: Any
@@ -45,19 +57,23 @@ class Rule:
     where: str = ""
     depends: tuple[str, ...] = ()
     labels: tuple[str, ...] = ()
+    counts: tuple[float, ...] = ()
+    unseen: tuple[Change, ...] = ()
+    rival: str = ""
+    nats: float = 0.0
+    telling: str = ""
 
     def __str__(self) -> str:
-        parts, at = [], 0
-        for many in self.groups or (len(self.outcomes),):
-            parts.append(_listed(self.outcomes[at : at + many]))
-            at += many
-        text = f"{self.action}{f' where {self.where}' if self.where else ''}: "
-        text += " and ".join(part for part in parts if part) or "stays (1.00)"
+        text = f"{self.action}{f' where {self.where}' if self.where else ''}: {self.does}"
         if self.depends:
             text += f"; chances depend on {', '.join(self.depends)}"
         text += "".join(f"; {edge}" for edge in self.edges)
-        visits = f"{self.support} visit{'' if self.support == 1 else 's'}"
-        text += f"; explains {self.explained:.0%} of its pairs held out ({visits})"
+        text += self._not_seen()
+        if self.rival:
+            less = f"nearly as well, by {self.nats:.1f} nats less" if self.nats > 0 else "as well"
+            tells = f": {self.telling} would tell" if self.telling else ""
+            text += f"; {self.rival} would explain it {less}{tells}"
+        text += f"; explains {self.explained:.0%} of its pairs held out ({_visits(self.support)})"
         if self.exceptions:
             some = ", ".join(self.labels[:SHOWN])
             more = ", ..." if len(self.exceptions) > SHOWN else ""
@@ -65,13 +81,56 @@ class Rule:
             text += f"; {len(self.exceptions)} exception{plural}: {some}{more}"
         return shown(text, longest=len(text))
 
+    @property
+    def does(self) -> str:
+        """What it does, in words: the outcomes."""
+        parts, at = [], 0
+        for many in self.groups or (len(self.outcomes),):
+            part = self.outcomes[at : at + many]
+            always = bool(self.counts) and self.counts[at] > self.support - 1e-6
+            named = always and bool(part[0][0])
+            parts.append(_always(part[0][0], self.support) if named else _listed(part))
+            at += many
+        still = _always({}, self.support) if self.counts else "stays (1.00)"
+        return " and ".join(part for part in parts if part) or still
+
+    def _not_seen(self) -> str:
+        """What so many visits cannot exclude, though none has shown it."""
+        most = not_excluded(self.support)
+        if not self.counts or most < LEAST:
+            return ""
+        none = f"below {_decimal(math.ceil(100 * most) / 100)} (none in {_visits(self.support)})"
+        what = [phrase(change) for change in self.unseen[:NAMED]]
+        return f"; {' or '.join(what) or 'anything else'}: {none}"
+
+
+def not_excluded(visits: int) -> float:
+    """The largest chance of what was seen in none of so many visits, with a confidence of 90 %.
+
+    Example:
+        >>> round(not_excluded(28), 3)  # .921 ** 28 = .1
+        0.079
+    """
+    return float(1.0 - MISSED ** (1.0 / visits)) if visits else 1.0
+
+
+def _visits(many: int) -> str:
+    return f"{many} visit{'' if many == 1 else 's'}"
+
+
+def _decimal(chance: float) -> str:
+    return f"{chance:.2f}".removeprefix("0")
+
+
+def _always(change: Change, visits: int) -> str:
+    """An outcome that every visit has shown."""
+    return f"{phrase(change)} (always, {visits} of {visits})"
+
 
 def _listed(outcomes: Sequence[tuple[Change, float]]) -> str:
     if len(outcomes) == 1 and not outcomes[0][0]:
         return ""  # the others say more
-    each = [
-        f"{phrase(change)} ({f'{chance:.2f}'.removeprefix('0')})" for change, chance in outcomes
-    ]
+    each = [f"{phrase(change)} ({_decimal(chance)})" for change, chance in outcomes]
     rest = len(each) - SHOWN
     return ", ".join(each[:SHOWN]) + (f", {rest} more" if rest > 0 else "")
 

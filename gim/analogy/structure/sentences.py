@@ -14,15 +14,26 @@ import numpy as np
 
 from gim.analogy.structure.block import Block
 from gim.analogy.structure.exceptions import exceptions
-from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP
-from gim.analogy.structure.rule import SHOWN, Change, Outcomes, Rule, RuleNames, by_words
+from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP, leading, start_of
+from gim.analogy.structure.rule import (
+    LEAST,
+    NAMED,
+    SHOWN,
+    Change,
+    Outcomes,
+    Rule,
+    RuleNames,
+    by_words,
+    phrase,
+)
 from gim.analogy.structure.state_types import Typed
 from gim.analogy.structure.triples import Floats, Ints, Mask, Triples, summed
 
-RARE, LEAST = 0.001, 0.02  # chances of an outcome that is not looked at, and of one worth a word
+RARE = 0.001  # chance of an outcome that is not looked at
 ALIKE = 0.1  # difference of chances that is no other rule
 TWICE = 1.5  # visits, shared among explanations: seen more than once
 SURE = 4.0  # standard errors at which many chances differ
+Key = tuple[tuple[str, float | str], ...]  # a change that can be looked up
 PLACES = 4  # kinds of places up to which each has a rule of its own
 MOSTLY = 0.5  # of its pairs, each held out, a rule must explain to be one
 EDGES = {
@@ -56,14 +67,17 @@ def rules(fitted: Any, names: RuleNames) -> list[Rule]:
         many = [float(triples.n.ravel()[pairs[here]].sum()) for here in each]
         by_action = not _alike([_told(blocks, here, names)[0] for here in each], many)
     of = pairs % triples.A if by_action else 0 * pairs
-    found = []
+    found: list[Rule] = []
+    happened: list[set[Key]] = []
     for a in np.unique(of).tolist():
         parts = [(of == a) & (kind == each) for each in np.unique(kind[of == a]).tolist()]
         if _alike([_told(blocks, here, names)[0] for here in parts]):
             parts = [of == a]
         for here in parts:
             plain = here & ~odd
-            outcomes, groups, edges = _told(blocks, plain if plain.any() else here, names)
+            plain = plain if plain.any() else here
+            outcomes, groups, edges, counts, seen = _told(blocks, plain, names)
+            rival, telling = _rival(blocks, plain, names) if len(blocks) == 1 else ("", "")
             listed = here & (odd | _walls(blocks[0], here) if len(blocks) == 1 else odd)
             states = (pairs[listed] // triples.A).tolist()
             found.append(
@@ -78,9 +92,56 @@ def rules(fitted: Any, names: RuleNames) -> list[Rule]:
                     called.get(int(kind[here][0]), "") if len(parts) > 1 else "",
                     () if called else _depends(blocks, names),
                     tuple(names.state(triples.codes[s], s) for s in states[:SHOWN]),
+                    counts,
+                    rival=rival,
+                    telling=telling,
                 )
             )
-    return [rule for rule in found if rule.explained >= MOSTLY]
+            happened.append(seen)
+    said = [
+        replace(rule, unseen=_unseen(rule, seen, found))
+        for rule, seen in zip(found, happened, strict=True)
+    ]
+    return [rule for rule in said if rule.explained >= MOSTLY]
+
+
+def _unseen(rule: Rule, seen: set[Key], others: list[Rule]) -> tuple[Change, ...]:
+    """Changes that other rules make, by how often, and this one was never seen to."""
+    often: dict[Key, float] = {}
+    for other in others:
+        for (change, _), visits in zip(other.outcomes, other.counts, strict=True):
+            often[tuple(change.items())] = often.get(tuple(change.items()), 0.0) + visits
+    missing = sorted((key for key in often if key and key not in seen), key=lambda key: -often[key])
+    return tuple(dict(key) for key in missing) if len(rule.groups) == 1 else ()
+
+
+def _rival(blocks: list[Block], here: Mask, names: RuleNames) -> tuple[str, str]:
+    """Another change that explains as well what the likeliest one does here, and where they differ.
+
+    Both lead to the same value wherever the likeliest one was seen to explain something.
+    """
+    (block,) = blocks
+    data, a = block.data, int(block.data.pairs[here][0]) % block.data.triples.A
+    weight = data.seen.weight[data.of] * here[data.slot[data.of]]
+    mass, _ = _explaining(block, here)
+    best = int(np.argmax(mass))
+    own = _change(block, best, names, a)
+    mine = np.unique(data.of[(data.outcome == best) & (weight > 0)])
+    covered = np.bincount(data.outcome[np.isin(data.of, mine)], minlength=data.many)
+    as_well = np.flatnonzero((covered == len(mine)) & (np.arange(data.many) < data.changes))
+    for o in as_well[np.argsort(-mass[as_well], kind="stable")].tolist():
+        other = _change(block, o, names, a)
+        if not own or not other or phrase(other) == phrase(own):
+            continue
+        pairs = np.flatnonzero(data.triples.available.ravel())
+        pairs = pairs[pairs % data.triples.A == a]
+        base, at = start_of(data.triples, data.move.variables, data.move.shifts, data.values, pairs)
+        one, two = (leading(base, at, data.outcomes, each, data.values) for each in (best, o))
+        apart = pairs[one != two] // data.triples.A
+        if apart.size and best < data.changes:
+            some = [names.state(data.triples.codes[s], s) for s in apart[:NAMED].tolist()]
+            return phrase(other), " or ".join(some)
+    return "", ""
 
 
 def _alike(told: list[Outcomes], visits: Sequence[float] = ()) -> bool:
@@ -143,27 +204,55 @@ def _depends(blocks: list[Block], names: RuleNames) -> tuple[str, ...]:
 
 def _told(
     blocks: list[Block], here: Mask, names: RuleNames
-) -> tuple[Outcomes, tuple[int, ...], tuple[str, ...]]:
-    """Outcomes of pairs with their chances, how many each block has, and what edges do."""
+) -> tuple[Outcomes, tuple[int, ...], tuple[str, ...], tuple[float, ...], set[Key]]:
+    """Outcomes of pairs with their chances, how many each block has, and what edges do.
+
+    Also the visits behind each, and all that was seen however seldom.
+    """
     told: list[list[tuple[Change, float]]] = []
     edges: list[str] = []
+    counts: list[float] = []
+    seen: set[Key] = set()
     for block in blocks:
         data = block.data
         weight = data.seen.weight[data.of] * block.posterior.share * here[data.slot[data.of]]
         outcome = _seen_to_move(block, weight)
         mass, a = summed(outcome, weight, data.many + 1), int(data.pairs[here][0]) % data.triples.A
-        chances: dict[tuple[tuple[str, float | str], ...], float] = {}
+        chances: dict[Key, float] = {}
         for o in np.flatnonzero(mass > RARE * mass.sum()).tolist():
             change = () if o == data.many else tuple(_change(block, o, names, a).items())
             chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
         likely = sorted(chances.items(), key=lambda item: -item[1])
         kept: list[tuple[Change, float]] = [(dict(change), chance) for change, chance in likely]
         told.append([each for each in kept if each[1] >= LEAST] or kept[:1])
+        behind = [float(chance * mass.sum()) for _, chance in told[-1]]
+        if (always := _always(block, here)) is not None:
+            told[-1] = [(_change(block, always, names, a), 1.0)]
+            behind, chances = [float(mass.sum())], {tuple(told[-1][0][0].items()): 1.0}
+        counts += behind
+        seen |= chances.keys()
         if any(
             isinstance(by, (int, float)) or by[0] != "=" for c, _ in told[-1] for by in c.values()
         ):
             edges += [edge for edge in _edges(block, weight) if edge not in edges]
-    return tuple(each for part in told for each in part), tuple(map(len, told)), tuple(edges)
+    groups = tuple(map(len, told))
+    return tuple(each for part in told for each in part), groups, tuple(edges), tuple(counts), seen
+
+
+def _explaining(block: Block, here: Mask) -> tuple[Floats, Ints]:
+    """Visits that each outcome has a share in, and of how many values it may be the reason."""
+    data = block.data
+    weight = data.seen.weight[data.of] * here[data.slot[data.of]]
+    mass = summed(data.outcome, weight * block.posterior.share, data.many)
+    return mass, np.bincount(data.outcome[weight > 0], minlength=data.many)
+
+
+def _always(block: Block, here: Mask) -> int | None:
+    """The outcome that may have led wherever these pairs led, and mostly did, if there is one."""
+    (mass, explained), seen = _explaining(block, here), block.data.seen
+    best = int(np.argmax(mass))
+    everything = int((here[seen.slot] & (seen.weight > 0)).sum())
+    return best if explained[best] == everything and mass[best] >= MOSTLY * mass.sum() else None
 
 
 def _seen_to_move(block: Block, weight: Floats) -> Ints:
