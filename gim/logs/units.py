@@ -69,7 +69,7 @@ class LearnedUnits(Mapping[Any, Learned]):
 
     def _learned(self, part: Log) -> Learned:
         options = dict(self.options)
-        if not self.family.alone:
+        if self.family.speaks:
             careful = "plain" if options.get("safe") is None else options["safe"]
             options |= {"infer": ByFamily(self.family), "safe": careful}
         found = self.learn(part, **options)
@@ -82,7 +82,7 @@ class LearnedUnits(Mapping[Any, Learned]):
 
     def table(self) -> str:
         """A line for each unit: its rows, what its policy is worth, and how it differs."""
-        measured = [] if self.family.alone else measures(self.family)
+        measured = measures(self.family)
         heads = ["unit", "rows", "value", *(what for what, _, _ in measured)]
         lines = [heads]
         for k, unit in enumerate(self):
