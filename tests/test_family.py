@@ -1,6 +1,7 @@
 """Units of one family: the fit against slow twins, rules that are found, what units are worth."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import digamma, gammaln
 
@@ -10,7 +11,7 @@ from gim.belief.family.cells import cells_of
 from gim.belief.family.family import blindly, learned, placed
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Rows, Space, rows_of
-from gim.logs.units import learn_units
+from gim.cli.command import main
 from tests.family_worlds import counted, shop_mdp, shop_rows, shop_space
 
 MEANS = 3.0 * np.exp(np.random.default_rng(3).normal(0, 0.45, 10))
@@ -196,18 +197,21 @@ def test_what_rests_on_one_row_is_no_coefficient():
     assert abs(said[0] - (5 * (9 - 3) - 2.5 * 5 - 0.3 * 3 - 2)) < 3
 
 
-def test_units_of_a_log_are_a_mapping():
+HEADS = ("shop", "day", "stock", "order", "paid", "next")
+COLUMNS = {"state": "stock", "action": "order", "reward": "paid", "next_state": "next"}
+
+
+def chain(shops=6):
+    found = shop_rows(MEANS[:shops], 50)
+    rows = [(f"shop {int(k)}", i, *map(float, rest)) for i, (k, *rest) in enumerate(found)]
+    return dict(zip(HEADS, map(list, zip(*rows, strict=True)), strict=True))
+
+
+@pytest.mark.parametrize("keep", ["rows", "counts"])
+def test_units_of_a_log_are_a_mapping(keep):
     names = [f"shop {k}" for k in range(6)]
-    found = shop_rows(MEANS[:6], 50)
-    table = [(names[int(k)], i, *rest) for i, (k, *rest) in enumerate(found)]
-    heads = ("shop", "day", "stock", "order", "paid", "next")
-    log = gim.from_log(
-        dict(zip(heads, map(list, zip(*table, strict=True)), strict=True)),
-        state="stock", action="order", reward="paid", next_state="next", episode="shop", step="day",
-        strict=False,
-    )  # fmt: skip
-    parts = {name: log.part([k]) for k, name in enumerate(names)}
-    units = learn_units(parts, {"horizon": 30}, gim.learn)
+    log = gim.from_log(chain(), **COLUMNS, unit="shop", step="day", keep=keep)
+    units = gim.learn(log, horizon=30)
     assert units.units == tuple(names)
     slow, fast = names[int(MEANS[:6].argmin())], names[int(MEANS[:6].argmax())]
     assert units[fast].policy(2) > units[slow].policy(2)
@@ -218,6 +222,21 @@ def test_units_of_a_log_are_a_mapping():
     assert units.differences()[0].unit in names
     with pytest.raises(KeyError, match="no unit 'shop 99'"):
         units["shop 99"]
+
+
+def test_the_command_writes_a_folder_for_each_unit(tmp_path, capsys):
+    pd.DataFrame(chain(3)).to_csv(tmp_path / "chain.csv", index=False)
+    flags = ["--state", "stock", "--action", "order", "--reward", "paid", "--next", "next"]
+    flags += ["--unit", "shop", "--step", "day", "--horizon", "20", "--out", str(tmp_path / "out")]
+    assert main(["learn", str(tmp_path / "chain.csv"), *flags]) == 0
+    assert "all 3: stock + order" in capsys.readouterr().out
+    out = tmp_path / "out"
+    assert {path.name for path in out.iterdir()} == {
+        "shop_0", "shop_1", "shop_2", "new.csv", "family.npz", "report.html"
+    }  # fmt: skip
+    assert "stock + order" in (out / "report.html").read_text()
+    assert gim.load(out / "shop_1" / "policy.json")(3) in range(8)
+    assert len(gim.load(out / "family.npz", "family")) == 3
 
 
 def test_digamma_weights_are_those_of_the_posterior():

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import math
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -30,11 +31,12 @@ from gim.cli.progress import Progress
 from gim.logs import Log, from_log, learn
 from gim.logs.learned import Learned
 from gim.logs.learning import MOST_PLANNED
-from gim.logs.page import page
+from gim.logs.page import page, units_page
 from gim.logs.sources import address
 from gim.logs.worth import values_of
 
 STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
+LONGEST_NAME = 80  # letters of a unit that its folder is called by
 SOON = 10.0  # seconds of which nothing is said beforehand
 PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: the rest asks again
     "what it is worth": lambda learned: learned.value,
@@ -94,6 +96,8 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"--out {args.out}: that is a file, give a folder")
     log = _read(args)
     _forecast(log, args)
+    if log.units is not None:
+        return _by_unit(log, args)
     with Progress(len(PARTS) + 2, "learning", rate=False) as bar:
         bar.wait(0, "the policy")
         learned = learn(
@@ -123,6 +127,48 @@ def run(args: argparse.Namespace) -> int:
     print(f"{log.describe()}\n{_cut(args)}\n{told}\n")
     print(f"Saved policy.csv, policy.json, model.npz and report.html in {args.out}")
     return 0
+
+
+def _by_unit(log: Log, args: argparse.Namespace) -> int:
+    """A folder for each unit, one page for all, and what they have in common."""
+    infer = None if args.infer == "none" else args.infer
+    given: dict[str, Any] = {"discount": args.discount, "horizon": args.horizon}
+    given |= {"infer": infer, "safe": args.safe, "average": args.average}
+    found: Any = learn(log, **given)
+    taken: set[str] = set()
+    with Progress(len(found) + 1, "learning", rate=False) as bar:
+        for k, unit in enumerate(found):
+            heed()
+            bar.wait(k, f"unit {unit}")
+            folder = _folder(str(unit), taken)
+            with replacing_all(args.out / folder) as made:
+                found[unit].policy.to_csv(made / "policy.csv")
+                found[unit].policy.to_json(made / "policy.json")
+                found[unit].model.save(made / "model.npz")
+        bar.wait(len(found), "the page")
+        html = units_page(found, f"{_named(args)}: {len(found)} units of one family")
+    heed()
+    with replacing_all(args.out) as made:
+        found.family.save(made / "family.npz")
+        found.new.policy.to_csv(made / "new.csv")
+        (made / "report.html").write_bytes(html.encode())
+    print(f"{log.describe()}\n{_cut(args)}\n{found.family}\n\n{found.table()}\n")
+    print(
+        f"Saved a folder of policy.csv, policy.json and model.npz for each of {len(found)} units, "
+        f"new.csv for any other, family.npz and report.html in {args.out}"
+    )
+    return 0
+
+
+def _folder(unit: str, taken: set[str]) -> str:
+    """A name for the folder of a unit: letters, digits, and what is harmless; none twice."""
+    name = re.sub(r"[^A-Za-z0-9._-]+", "_", unit).strip(".")[:LONGEST_NAME] or "unit"
+    found, k = name, 1
+    while found.lower() in taken:
+        k += 1
+        found = f"{name}-{k}"
+    taken.add(found.lower())
+    return found
 
 
 def _forecast(log: Log, args: argparse.Namespace) -> None:

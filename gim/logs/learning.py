@@ -70,10 +70,10 @@ def learn(
     """
     if not isinstance(log, Log):
         raise ValueError(f"gim.learn takes a gim.Log, not {type(log).__name__}: see gim.from_log")
-    if getattr(log, "units", None) is not None:
+    if log.units is not None:
         given = {"baseline": baseline, "discount": discount, "horizon": horizon}
         given |= {"safe": safe, "rewards": rewards, "infer": infer, "average": average}
-        return learn_units(log.by_unit(), given, learn)  # type: ignore[return-value]
+        return learn_units(log, given, learn)  # type: ignore[return-value]
     if average:
         if horizon is not None or discount is not None:
             raise ValueError("the average has no end and no discount: leave out horizon, discount")

@@ -19,6 +19,7 @@ from gim.belief.certificate import certifiable
 from gim.belief.shares import SHARE, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
+from gim.logs.units import LearnedUnits
 
 ROWS = 50  # states of a table
 EXPLAINED = 3  # states of which the page says why
@@ -44,6 +45,27 @@ def page(learned: Learned, title: str) -> str:
         *_reasons(learned),
         "<h2>Where it is unsure</h2>",
         *_unsure(learned),
+    ]
+    return html.document(title, "\n".join(parts))
+
+
+def units_page(units: LearnedUnits, title: str) -> str:
+    """One page for all units: what they share, a line for each, and how far they are apart."""
+    lines = [line.split("; ") for line in str(units.family).splitlines()]
+    heads, *rows = units.cells()
+    apart = [
+        (each.unit, each.what, _number(each.value), _number(each.usual), f"{each.apart:+.1f}")
+        for each in units.differences()[:ROWS]
+    ]
+    parts = [
+        f"<h1>{escape(title)}</h1>",
+        *(f"<p class=lead>{escape(each)}</p>" for line in lines for each in line),
+        "<h2>The units</h2>",
+        _table(heads, rows),
+        "<h2>Who differs most</h2>",
+        _table(("unit", "what", "value", "mean of all", "standard deviations apart"), apart),
+        "<h2>A unit never seen</h2>",
+        *_policy(units.new),
     ]
     return html.document(title, "\n".join(parts))
 

@@ -11,7 +11,7 @@ import numpy as np
 from gim._base.escapes import shown
 from gim.belief.family.by_family import ByFamily
 from gim.belief.family.family import Family, learned
-from gim.belief.family.units import Rows, Space, joined, rows_of
+from gim.belief.family.units import Rows, Space, rows_of
 from gim.belief.family.words import Difference, measures
 from gim.logs.learned import Learned
 from gim.logs.log import Log
@@ -69,7 +69,7 @@ class LearnedUnits(Mapping[Any, Learned]):
 
     def _learned(self, part: Log) -> Learned:
         options = dict(self.options)
-        if not self.family.alone:
+        if self.family.speaks:
             careful = "plain" if options.get("safe") is None else options["safe"]
             options |= {"infer": ByFamily(self.family), "safe": careful}
         found = self.learn(part, **options)
@@ -80,15 +80,19 @@ class LearnedUnits(Mapping[Any, Learned]):
         """How units differ, those first that are farthest from the others."""
         return self.family.differences()
 
+    def cells(self) -> list[list[str]]:
+        """Heads, then of each unit its rows, what its policy is worth, and how it differs."""
+        measured = measures(self.family)
+        lines = [["unit", "rows", "value", *(what for what, _, _ in measured)]]
+        for k, unit in enumerate(self):
+            found, own = self[unit], [f"{values[k]:.3g}" for _, values, _ in measured]
+            lines.append([shown(str(unit)), str(len(found.log)), _worth(found), *own])
+        return lines
+
     def table(self) -> str:
         """A line for each unit: its rows, what its policy is worth, and how it differs."""
-        measured = [] if self.family.alone else measures(self.family)
-        heads = ["unit", "rows", "value", *(what for what, _, _ in measured)]
-        lines = [heads]
-        for k, unit in enumerate(self):
-            own = [f"{values[k]:.3g}" for _, values, _ in measured]
-            lines.append([shown(str(unit)), str(len(self.parts[unit])), _worth(self[unit]), *own])
-        widths = [max(len(line[i]) for line in lines) for i in range(len(heads))]
+        lines = self.cells()
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join(
             "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
             for line in lines
@@ -104,34 +108,29 @@ def _worth(learned: Learned) -> str:
     return f"{float(learned.log.start @ (v if v.ndim == 1 else v[0])):.4g}"
 
 
-def learn_units(
-    parts: Mapping[Any, Log], options: Mapping[str, Any], learn: Callable[..., Any]
-) -> LearnedUnits:
-    """A family of logs with the same states and actions, and a policy for each.
+def learn_units(log: Log, options: Mapping[str, Any], learn: Callable[..., Any]) -> LearnedUnits:
+    """A family of the units of a log, and a policy for each.
 
     Args:
-        parts: the log of each unit.
+        log: one that tells units apart.
         options: those of `gim.learn`; `safe` None is "plain" here: what a unit has not seen is
             known from the others, and a plan on the mean is what was measured to pay.
         learn: `gim.learn` of one unit.
     """
-    if not parts:
-        raise ValueError("the log has no units: name their column in from_log(..., unit=)")
-    return LearnedUnits(family_of(parts), dict(parts), dict(options), learn)
+    return LearnedUnits(family_of(log), log.by_unit(), dict(options), learn)
 
 
-def family_of(parts: Mapping[Any, Log]) -> Family:
+def family_of(log: Log) -> Family:
     """The family of the units of a log."""
-    logs = list(parts.values())
-    first = logs[0]
-    available = np.any([log.allowed for log in logs], axis=0)
-    terminal = np.any([log.terminal for log in logs], axis=0)
-    space = Space(available, first.variables, first.action_variables, terminal)
-    rows = joined(rows_of_log(log, k) for k, log in enumerate(logs))
-    return learned(space, rows, tuple(parts))
+    space = Space(log.allowed, log.variables, log.action_variables, log.terminal)
+    return learned(space, rows_of_log(log), log.units or ())
 
 
-def rows_of_log(log: Log, unit: int = 0) -> Rows:
-    """The rows of a log, as those of one unit."""
-    s, a, r, t = log.rows.s, log.rows.a, log.rows.r, log.rows.t
-    return rows_of(np.full(len(s), unit), s, a, r, t, log.A)
+def rows_of_log(log: Log) -> Rows:
+    """The rows of a log by unit; where only counts are kept, what triples paid in the mean."""
+    if log.kept is None or log.kept.unit is None:
+        seen = log.triples
+        mean = seen.paid / seen.n
+        return rows_of(seen.unit, seen.s, seen.a, mean, seen.t, log.A, seen.n)
+    rows = log.kept
+    return rows_of(rows.unit, rows.s, rows.a, rows.r, rows.t, log.A)

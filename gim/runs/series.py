@@ -171,7 +171,7 @@ def restart(run: Run) -> None:
 
 def with_family(agent: Agent, family: Family | None) -> Agent:
     """The agent, inferring by the family if there is one that holds."""
-    if family is None or (family.alone and len(family) > 1):
+    if family is None or not family.speaks:
         return agent
     return agent.inferring(ByFamily(family))
 

@@ -39,10 +39,11 @@ class Candidate(NamedTuple):
 
     @property
     def score(self) -> float:
-        """Of all units, less what a rule costs that looks at more: there are more of those."""
+        """Of all units, less what rules and forms cost that are finer: there are more of those."""
         rule = self.rule
         parts = len(rule.features) + 3 * rule.fails + rule.by_state + (rule.shift is not None)
-        return float(self.scores.sum()) - PART * parts
+        forms = sum(0.5 * (form.kinds - 1) + form.dimensions for form in self.forms)
+        return float(self.scores.sum()) - PART * (parts + forms)
 
     @property
     def alone(self) -> bool:

@@ -103,8 +103,13 @@ class Family:
 
     @property
     def alone(self) -> bool:
-        """Whether no family was found: every unit speaks for itself."""
+        """Whether units are as different as can be: each has its own chances of outcomes."""
         return self.chosen[0].alone
+
+    @property
+    def speaks(self) -> bool:
+        """Whether anything is said of a new unit: a rule may be shared where chances are not."""
+        return not (self.alone and self.rule.values)
 
     def seen(self, rows: Rows) -> tuple[Rows, Bools]:
         """Rows with what their rewards show, and the outcomes that explain each, [I, O]."""
@@ -128,7 +133,7 @@ class Family:
         rows, explained = self.seen(rows)
         table, view = self.table, outlook(self.table, self.kinds, rows, explained, rng)
         p, whole = view.p, view.p.sum(axis=0)
-        own = rewards.own_of(table, self.paid, rows, ahead_of(view, table, rows))
+        own = rewards.own_of(table, self.paid, rewards.tempered(rows), ahead_of(view, table, rows))
         r, variance = np.zeros(whole.shape), np.zeros(whole.shape)
         for way in range(len(p)):
             i, t = np.nonzero(p[way])
@@ -212,7 +217,8 @@ class Outlook:
         whole = self.p.sum(axis=0)
         came = np.column_stack([codes[t], self.moved[way, pair, t] / chance])
         expected = np.column_stack([whole @ codes, self.moved.sum(axis=(0, 2))])
-        return Ahead(came, expected[pair])
+        leads = whole[pair] if whole.shape[1] <= rewards.TOGETHER else np.zeros((len(pair), 0))
+        return Ahead(came, expected[pair], leads)
 
 
 def outlook(
@@ -252,7 +258,7 @@ def ahead_of(view: Outlook, table: Table, rows: Rows) -> Ahead:
 def blindly(table: Table, rows: Rows) -> Ahead:
     """The same as long as nothing is known of changes: the next state alone."""
     codes = table.space.bare.codes[rows.next].astype(np.float64)
-    return Ahead(codes, codes)
+    return Ahead(codes, codes, np.zeros((len(codes), 0)))
 
 
 def placed(whole: Whole, layout: Layout) -> Kinds:
@@ -425,7 +431,7 @@ def refitted(
     explained, comes = lands(table, rows), None
     if best.rule.fails:
         blind = blindly(table, rows)
-        shape = rewards.shape_of(table, rows, blind, rewards.LINES[:2])
+        shape = rewards.shape_of(table, rows, blind, rewards.LINES[:2], power=1)
         comes = rewards.fitted(table, rows, shape, blind)
         rows, explained = with_evidence(table, comes, rows, explained)
         if comes.line.size and not rows.way.any():  # what rows pay says that it always comes
@@ -436,24 +442,22 @@ def refitted(
     kinds = alone if best.alone else fitted(cells, best.forms, best.kappa)
     whole = whole_of(table, cells.layout, kinds)
     ahead = foreseen(table, whole, rows, explained, len(names))
-    paid = rewards.fitted(table, rows, rewards.shape_of(table, rows, ahead), ahead)
+    once = rewards.tempered(rows)
+    paid = rewards.fitted(table, once, rewards.shape_of(table, once, ahead), ahead)
     return Family(space, table, whole, paid, comes, chosen, whole_rows, tuple(names))
 
 
 def foreseen(table: Table, whole: Whole, rows: Rows, explained: Bools, units: int) -> Ahead:
     """What a line may look at, of the rows of all units, each by what is believed of it."""
-    k = table.space.bare.k
-    found = Ahead(np.zeros((len(rows.n), 2 * k)), np.zeros((len(rows.n), 2 * k)))
+    found: list[Ahead] = []
+    order = np.argsort(rows.unit, kind="stable")
     for unit in range(units):
-        mine = np.flatnonzero(rows.unit == unit)
-        if not len(mine):
-            continue
+        mine = order[rows.unit[order] == unit]
         own = rows.of(mine)._replace(unit=np.zeros(len(mine), np.int64))
         view = outlook(table, whole, own, explained[mine], None)
-        for all_of, each in zip(found, ahead_of(view, table, own), strict=True):
-            all_of[mine, : each.shape[1]] = each
-    width = ahead_of(view, table, own).came.shape[1]
-    return Ahead(found.came[:, :width], found.expected[:, :width])
+        found.append(ahead_of(view, table, own))
+    back = np.argsort(order, kind="stable")
+    return Ahead(*(np.concatenate(each)[back] for each in zip(*found, strict=True)))
 
 
 # -- as a file

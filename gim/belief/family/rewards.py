@@ -29,6 +29,7 @@ EXACT = 1e-6  # of the spread of rewards: what is so near is the same
 CLEARLY = 0.8  # of the error that is left, by which columns of actions must be better
 BETTER = 0.97  # of the error that is left, by which a finer key must be better
 STILL = 1e-9
+OFTEN = 5.0  # times that a row counts for at the most, about
 UNKNOWN = 0.5  # of the variance of keys: that of units, as long as none were compared
 TOGETHER = 128  # keys up to which it is told how units' own values go together
 TURNS = 8  # of the iteration that finds out
@@ -37,7 +38,7 @@ RIDGE = 1e-4  # of the variance of a column, that its coefficient is shrunk by
 APART = 1e-6  # of its length: what a column must have that no other explains
 
 # What a key may look at.
-NOTHING, NEXT, ACTION, STATE, PAIR, MOVE, TRIPLE, AFTER = range(8)
+NOTHING, NEXT, ACTION, STATE, PAIR, MOVE, TRIPLE, AFTER, LEADS = range(9)
 CHAINS = (
     (),
     (NOTHING,),
@@ -49,6 +50,7 @@ CHAINS = (
     (NOTHING, STATE, PAIR),
     (NOTHING, NEXT, MOVE),
     (NOTHING, STATE, PAIR, TRIPLE),
+    (NOTHING, LEADS),
 )
 # What a line looks at ahead: nothing, for there is none; what came; what was to be expected.
 NONE, CAME, EXPECTED = LINES = range(3)
@@ -66,10 +68,11 @@ class Ahead(NamedTuple):
 
     came: Floats  # [I, 2k] the next state, and the change that is to be expected, given that
     expected: Floats  # [I, 2k] both as they were to be expected of the unit
+    leads: Floats  # [I, S] chances of next states, as they were; [I, 0] where there are too many
 
     def of(self, kept: Any) -> Ahead:
         """Only some rows."""
-        return Ahead(self.came[kept], self.expected[kept])
+        return Ahead(self.came[kept], self.expected[kept], self.leads[kept])
 
     def by(self, line: int) -> Floats:
         """What a line looks at."""
@@ -93,6 +96,23 @@ class Paid(NamedTuple):
         """Whether a row of a key always pays the same."""
         spread = self.range[1] - self.range[0]
         return bool(self.noise <= (1e-3 * max(spread, 1e-12)) ** 2)
+
+
+def sights(table: Table, kind: int, rows: Rows, ahead: Ahead) -> tuple[Ints, int, Floats | None]:
+    """The key of each row, how many there are, and shares of keys [I, keys] if it looks at many."""
+    if kind == LEADS:
+        return rows.next, ahead.leads.shape[1], ahead.leads
+    return *keys_of(table, kind, rows.pair, rows.next, rows.way), None
+
+
+def at(u: Floats, key: Ints, share: Floats | None) -> Floats:
+    """[I] the value of the key of each row, or of its shares of keys."""
+    return u[key] if share is None else share @ u
+
+
+def tempered(rows: Rows) -> Rows:
+    """The same, where what was seen many times counts for a few: it is no surer for that."""
+    return rows._replace(n=rows.n / (1.0 + rows.n / OFTEN))
 
 
 def keys_of(table: Table, kind: int, pair: Ints, t: Ints, way: Any = 0) -> tuple[Ints, int]:
@@ -223,13 +243,23 @@ def fitted(table: Table, rows: Rows, shape: Shape, ahead: Ahead) -> Paid:
     common, between, differ = [], [], []
     noise = float(rows.n @ left**2 / max(rows.n.sum(), 1.0))
     for kind in shape.chain:
-        key, many = keys_of(table, kind, rows.pair, rows.next, rows.way)
+        key, many, share = sights(table, kind, rows, ahead)
         units, unit = np.unique(rows.unit, return_inverse=True)
-        both, at = np.unique(unit.ravel() * many + key, return_inverse=True)
-        at = at.ravel()
-        n = np.bincount(at, rows.n, len(both))
-        mean = np.bincount(at, rows.n * left, len(both)) / n
-        noise = float(rows.n @ (left - mean[at]) ** 2 / max(rows.n.sum() - len(both), 1.0)) + floor
+        if share is not None:
+            mu, variance, cloud, noise = mixed(share, left, rows.n, unit.ravel(), floor)
+            common.append(mu)
+            between.append(variance)
+            differ.append(cloud)
+            left = left - share @ mu
+            continue
+        both, place_of = np.unique(unit.ravel() * many + key, return_inverse=True)
+        place_of = place_of.ravel()
+        n = np.bincount(place_of, rows.n, len(both))
+        mean = np.bincount(place_of, rows.n * left, len(both)) / n
+        noise = (
+            float(rows.n @ (left - mean[place_of]) ** 2 / max(rows.n.sum() - len(both), 1.0))
+            + floor
+        )
         who, of = np.divmod(both, many)
         met, place = np.unique(of, return_inverse=True)
         place = place.ravel()
@@ -264,6 +294,44 @@ def fitted(table: Table, rows: Rows, shape: Shape, ahead: Ahead) -> Paid:
     )
 
 
+def mixed(
+    share: Floats, y: Floats, n: Floats, unit: Ints, floor: float
+) -> tuple[Floats, Floats, Floats, float]:
+    """Values of keys of which each row shows a mixture: those of all units, and how units differ.
+
+    Where a row pays what was to be expected of its pair, it pays a mixture of what next states pay.
+    Both levels are normal; their variances, and the noise, are found by expectation-maximisation.
+
+    Args:
+        share: [I, keys] of each row.
+        y, n: [I] what rows paid, and how often.
+        unit: [I] from 0.
+        floor: of the noise.
+
+    Returns:
+        the means [keys], their variances [keys], the variance of units [1], and the noise.
+    """
+    keys, units = share.shape[1], int(unit.max(initial=0)) + 1
+    parts = [(share[unit == k], y[unit == k], n[unit == k]) for k in range(units)]
+    G = np.stack([(P * w[:, None]).T @ P for P, _, w in parts])
+    b = np.stack([(P * w[:, None]).T @ r for P, r, w in parts])
+    eye, mass = np.eye(keys), float(n.sum())
+    scale = float(n @ y**2) / mass + floor
+    tau, apart, noise, mu = scale, scale, 0.1 * scale + floor, np.zeros(keys)
+    for _ in range(TURNS):
+        inner = np.linalg.inv(eye + (tau / noise) * G)
+        left = (inner @ G).sum(axis=0) / noise + eye / apart
+        cover = np.linalg.inv(0.5 * (left + left.T))
+        mu = cover @ np.einsum("kij,kj->i", inner, b) / noise
+        off = tau / noise * np.einsum("kij,kj->ki", inner, b - G @ mu)
+        spread = tau * np.einsum("kii->ki", inner)
+        error = [w @ (r - P @ (mu + o)) ** 2 for (P, r, w), o in zip(parts, off, strict=True)]
+        noise = float(sum(error)) / mass + floor
+        apart = float(np.mean(mu**2 + np.diag(cover))) + floor
+        tau = float(np.mean(off**2 + spread)) + floor if units > 1 else UNKNOWN * apart
+    return mu, np.diag(cover).copy(), np.full(1, max(tau, STILL * scale)), noise
+
+
 def covariance(
     off: Floats, error: Floats, who: Ints, of: Ints, units: int, many: int, tau: float
 ) -> Floats:
@@ -292,7 +360,13 @@ def covariance(
 
 
 def conditioned(
-    between: Floats, differ: Floats, noise: float, key: Ints, n: Floats, left: Floats
+    between: Floats,
+    differ: Floats,
+    noise: float,
+    key: Ints,
+    n: Floats,
+    left: Floats,
+    share: Floats | None = None,
 ) -> tuple[Floats, Floats]:
     """What a unit has on top of the mean of each key, and the variance of that, [keys].
 
@@ -301,8 +375,14 @@ def conditioned(
         differ: [keys, keys] covariance of units, or their variance [1].
         noise: variance of single rows.
         key, n, left: [I] rows of the unit, and what they paid more than the mean of their key.
+        share: [I, keys] of each row, where it shows several keys.
     """
     many = len(between)
+    if share is not None:
+        prior = between + differ[0]
+        inner = (share * prior) @ share.T + np.diag(noise / n)
+        gain = np.linalg.solve(inner, share * prior).T if len(n) else np.zeros((many, 0))
+        return gain @ left, np.maximum(prior - (gain.T * share * prior).sum(axis=0), 0.0)
     visits = np.bincount(key, n, many)
     mean = np.bincount(key, n * left, many) / np.maximum(visits, 1e-300)
     met = np.flatnonzero(visits)
@@ -330,13 +410,13 @@ def own_of(table: Table, paid: Paid, rows: Rows, ahead: Ahead) -> Own:
     left = rows.r - along(table, paid, rows.pair, ahead, rows.way)
     values, variances = [], []
     for level, kind in enumerate(paid.shape.chain):
-        key, _ = keys_of(table, kind, rows.pair, rows.next, rows.way)
-        left = left - paid.common[level][key]
+        key, _, share = sights(table, kind, rows, ahead)
+        left = left - at(paid.common[level], key, share)
         given = paid.between[level], paid.differ[level], paid.noise
-        value, variance = conditioned(*given, key, rows.n, left)
+        value, variance = conditioned(*given, key, rows.n, left, share)
         values.append(value)
         variances.append(variance)
-        left = left - value[key]
+        left = left - at(value, key, share)
     return Own(tuple(values), tuple(variances))
 
 
@@ -346,6 +426,10 @@ def said_of(
     """[I] what rows are expected to pay, and the variance of that."""
     r, variance = along(table, paid, pair, ahead, way), np.zeros(len(pair))
     for level, kind in enumerate(paid.shape.chain):
+        if kind == LEADS:
+            r = r + ahead.leads @ (paid.common[level] + own.value[level])
+            variance = variance + ahead.leads**2 @ own.variance[level]
+            continue
         key, _ = keys_of(table, kind, pair, t, way)
         r = r + paid.common[level][key] + own.value[level][key]
         variance = variance + own.variance[level][key]
@@ -365,8 +449,14 @@ def evidence_of(table: Table, paid: Paid, rows: Rows, ahead: Ahead) -> tuple[Boo
     return near, np.asarray(np.where(near[:, 0], 0, 1))
 
 
-def shape_of(table: Table, rows: Rows, ahead: Ahead, lines: Sequence[int] = LINES) -> Shape:
-    """What predicts half of the pairs of units left out, by the other half and other units."""
+def shape_of(
+    table: Table, rows: Rows, ahead: Ahead, lines: Sequence[int] = LINES, power: int = 2
+) -> Shape:
+    """What predicts half of the pairs of units left out, by the other half and other units.
+
+    By squares of errors, for a plan goes by means: what pays in one place and no other must not be
+    overlooked. By absolute errors (`power` 1) where most rows are asked for to the letter.
+    """
     units = np.unique(rows.unit)
     folds = min(FOLDS, len(units))
     fold = np.zeros(int(units.max(initial=0)) + 1, np.int64)
@@ -382,35 +472,40 @@ def shape_of(table: Table, rows: Rows, ahead: Ahead, lines: Sequence[int] = LINE
                 continue
             if len(chain) == 4 and table.space.S**2 * table.space.A > 1 << 20:
                 continue
+            if LEADS in chain and (line or not ahead.leads.shape[1]):
+                continue
             shape, lost = Shape(line, chain), 0.0
             for each in range(max(folds, 1)):
                 out = fold[rows.unit] == each
                 kept = ~out | half if folds < 2 else ~out
                 paid = fitted(table, rows.of(kept), shape, ahead.of(kept))
-                lost += _error(table, paid, rows, ahead, out & half, out & ~half)
-            found.append((shape, lost / max(rows.n[~half].sum(), 1.0) + 1e-5 * spread))
+                lost += _error(table, paid, rows, ahead, out & half, out & ~half, power)
+            mean = (lost / max(rows.n[~half].sum(), 1.0)) ** (1.0 / power)
+            found.append((shape, mean + 1e-5 * spread))
     best = found[0]
     for offer in found[1:]:
-        if offer[1] < BETTER * best[1]:
+        if offer[1] < (CLEARLY if offer[0].line and not best[0].line else BETTER) * best[1]:
             best = offer
     return best[0]
 
 
 def _error(
-    table: Table, paid: Paid, rows: Rows, ahead: Ahead, known: Bools, wanted: Bools
+    table: Table, paid: Paid, rows: Rows, ahead: Ahead, known: Bools, wanted: Bools, power: int
 ) -> float:
-    """Sum of absolute errors in rows that are wanted, by those known of the same units."""
+    """Sum of errors, or of their squares, in rows wanted, by those known of the same units."""
     rest = rows.r - along(table, paid, rows.pair, ahead, rows.way)
     given, asked = rows.of(known), rows.of(wanted)
     left, rest = rest[wanted], rest[known]
     for level, kind in enumerate(paid.shape.chain):
-        ours, _ = keys_of(table, kind, given.pair, given.next, given.way)
-        theirs, _ = keys_of(table, kind, asked.pair, asked.next, asked.way)
-        left, rest = left - paid.common[level][theirs], rest - paid.common[level][ours]
+        ours, _, ours_of = sights(table, kind, given, ahead.of(known))
+        theirs, _, theirs_of = sights(table, kind, asked, ahead.of(wanted))
+        left = left - at(paid.common[level], theirs, theirs_of)
+        rest = rest - at(paid.common[level], ours, ours_of)
         level_of = paid.between[level], paid.differ[level], paid.noise
         for unit in np.unique(rows.unit[known | wanted]).tolist():
             mine, yours = given.unit == unit, asked.unit == unit
-            value, _ = conditioned(*level_of, ours[mine], given.n[mine], rest[mine])
-            left[yours] -= value[theirs[yours]]
-            rest[mine] -= value[ours[mine]]
-    return float(asked.n @ np.abs(left))
+            part = None if ours_of is None else ours_of[mine]
+            value, _ = conditioned(*level_of, ours[mine], given.n[mine], rest[mine], part)
+            left[yours] -= at(value, theirs[yours], None if theirs_of is None else theirs_of[yours])
+            rest[mine] -= at(value, ours[mine], part)
+    return float(asked.n @ np.abs(left) ** power)

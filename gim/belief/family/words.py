@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # What pay may depend on, as `gim.belief.family.rewards` numbers it.
 KEYS = ("", "the next state", "the action", "the state", "the pair", "where a move begins and ends",
-        "the triple", "the after-state")  # fmt: skip
+        "the triple", "the after-state", "where pairs lead")  # fmt: skip
 
 
 class Difference(NamedTuple):
@@ -108,7 +108,7 @@ def said_of_rule(family: Family) -> str:
 def sentences(family: Family) -> str:
     """What all share, and who differs."""
     many = len(family)
-    if family.alone:
+    if not family.speaks:
         return f"{many} units and no family: what one does says nothing of another"
     lines = [f"all {many}: {said_of_rule(family)}"]
     for what, values, _ in measures(family):
