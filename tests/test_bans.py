@@ -44,7 +44,7 @@ def log():
 def long():
     """One in which inference convinces."""
     found = read(shop_log(rows=2000))
-    assert gim.learn(found, horizon=30).belief.prior.speaks
+    assert gim.learn(found, horizon=30).behind.belief.prior.speaks
     return found
 
 
@@ -170,8 +170,8 @@ def test_what_is_banned_still_says_how_the_world_works():
     assert np.array_equal(log.counts.n, free.counts.n)
     one, other = gim.learn(log, horizon=30), gim.learn(free, horizon=30)
     may = log.allowed
-    assert np.array_equal(one.belief.prior.n0[may], other.belief.prior.n0[may])
-    assert one.belief.prior.speaks
+    assert np.array_equal(one.behind.belief.prior.n0[may], other.behind.belief.prior.n0[may])
+    assert one.behind.belief.prior.speaks
 
 
 def test_rows_that_break_a_ban_are_counted_and_said(log):
