@@ -87,8 +87,9 @@ def doubting(
         take_best(q[h], v[h], values.policy[h])
         if tests:
             take_best(room.q0, v0[h], room.policy0)
-        else:
-            v0[h] = v[h]
+        else:  # by element: what numba says of unequal shapes would take a second to compile
+            for s in range(S):
+                v0[h, s] = v[h, s]
 
 
 doubting_dense = bind(doubting, "dense", sums=sums_dense)

@@ -20,7 +20,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import sparse
-from scipy.optimize import linprog
 
 from gim.planning.chain import ChainValues, chain_values, drift, solver_of
 from gim.planning.checks import checked_max_iter, checked_policy, checked_tolerance
@@ -194,6 +193,8 @@ class _Solver:
 
     def linear_programming(self) -> AveragePlan:
         """The least gain that no action betters, and what proves it: how often each is played."""
+        from scipy.optimize import linprog  # long to import, and seldom needed
+
         mdp, n = self.mdp, self.mdp.S * self.mdp.A
         usable = mdp.available.ravel()
         P = sparse.csr_array(flat(mdp))[usable]

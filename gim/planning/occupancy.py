@@ -19,7 +19,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from scipy.optimize import linprog
 
 from gim._base.limits import check_memory
 from gim.planning.criterion import Criterion
@@ -169,6 +168,8 @@ class _Program:
         self, table: Floats, costs: Sequence[Floats], limits: Sequence[float]
     ) -> tuple[Floats, Floats] | None:
         """The x with the least sum of a table within limits, and their prices, if there is one."""
+        from scipy.optimize import linprog  # long to import, and seldom needed
+
         rows = np.array([self.weights(cost) for cost in costs]) if len(costs) else None
         right = np.array(limits, np.float64) if len(costs) else None
         ways = ("highs", "highs-ipm")

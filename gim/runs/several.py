@@ -1,6 +1,7 @@
 """Several runs at once: a thread plays each, and the thread that asked for them answers for all.
 
-Compiled loops run without the interpreter's lock, so that threads fill all cores. Each run has its
+Compiled loops run without the interpreter's lock, so that threads fill all cores; what an agent
+thinks in Python takes turns, and one that mostly thinks gains little. Each run has its
 own memory and random streams, and shares with the others only what none of them writes: its bits
 are those of a run by itself, whatever the number of threads. What others see stays where it would
 be with one run after the other: callbacks are called, and signals heard, in the thread that called
