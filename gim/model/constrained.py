@@ -124,7 +124,9 @@ def constrained(
     if belief is not None:
         worlds = map(belief.draw, range(DRAWS))
         drawn = np.array([_sums(drawn, costs, found.policy, over) for drawn in worlds])
-        ends = map(tuple, np.quantile(drawn, TAILS, axis=0).T.tolist())
+        low, high = np.quantile(drawn, TAILS, axis=0)
+        said = np.array([found.value, *found.costs])  # worlds differ from their mean to one side
+        ends = zip(np.minimum(low, said).tolist(), np.maximum(high, said).tolist(), strict=True)
         bounds = dict(zip(["value", *names], ends, strict=True))
     return Constrained(
         Policy(found.policy, *mdp.names()),
