@@ -153,6 +153,19 @@ def test_what_was_learned_can_be_limited():
     assert often[:, :, 1:].sum() / 200 == pytest.approx(0.4, abs=0.03)
 
 
+def test_functions_are_asked_by_name():
+    rows = [("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")] * 30
+    rows += [("low", "wait", 0.0, "low"), ("high", "buy", -1.0, "high")] * 30
+    learned = gim.learn(gim.from_log(rows), average=True)
+    asked = {"bought": lambda state, action: float((state, action) == ("low", "buy"))}
+    found = gim.constrained(learned, asked, {"bought": 0.25}, average=True)
+    assert found.costs["bought"] <= 0.25 + 1e-9
+    assert found.bounds["bought"][0] > 0
+    assert "from" in str(found)
+    one = gim.TabularMDP(np.full((2, 1, 2), 0.5), [[0.0], [1.0]], variables={"wear": [4, 7]})
+    assert cost_table("wear", lambda wear, action: wear, one).tolist() == [[4.0], [7.0]]
+
+
 class Drawn:
     """A belief of two worlds."""
 

@@ -285,7 +285,18 @@ def test_a_policy_is_played_for_its_average():
 def test_the_command_learns_for_the_average(tmp_path, capsys):
     lines = ["stock,order,profit,after", *(",".join(map(str, row[2:])) for row in rows(40))]
     (tmp_path / "log.csv").write_text("\n".join(lines))
-    words = "--state stock --action order --reward profit --next after --infer none".split()
+    words = [
+        "--state",
+        "stock",
+        "--action",
+        "order",
+        "--reward",
+        "profit",
+        "--next",
+        "after",
+        "--infer",
+        "none",
+    ]
     out = ["--out", str(tmp_path / "found")]
     assert main(["learn", str(tmp_path / "log.csv"), *words, "--average", *out]) == 0
     assert "a step, on average" in capsys.readouterr().out
