@@ -169,8 +169,6 @@ class _Program:
         self, table: Floats, costs: Sequence[Floats], limits: Sequence[float]
     ) -> tuple[Floats, Floats] | None:
         """The x with the least sum of a table within limits, and their prices, if there is one."""
-        from scipy.optimize import linprog  # long to import, and seldom needed
-
         rows = np.array([self.weights(cost) for cost in costs]) if len(costs) else None
         right = np.array(limits, np.float64) if len(costs) else None
         found = _solved(self.weights(table), rows, right, self.flow, self.right, (0, None))
@@ -292,6 +290,8 @@ class _Steps(_Program):
 
 def _solved(costs: Any, rows: Any, most: Any, flow: Any, right: Any, bounds: Any) -> Any:
     """What scipy's HiGHS finds; None where nothing keeps the limits."""
+    from scipy.optimize import linprog  # long to import, and seldom needed
+
     tight = {"primal_feasibility_tolerance": TIGHT, "dual_feasibility_tolerance": TIGHT}
     for way in ("highs", "highs-ipm"):
         found = linprog(costs, rows, most, flow, right, bounds, method=way, options=tight)
