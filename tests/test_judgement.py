@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import gim
+from gim.cli import main
 from gim.planning.criterion import Criterion
 from tests.random_mdps import random_mdp
 
@@ -279,3 +280,28 @@ def test_a_policy_is_played_for_its_average():
     found = gim.evaluate(plan.policy, mdp, episodes=60, horizon=1500, average=True)
     assert found.lower < plan.gain[0] < found.upper
     assert found.upper - found.lower < 0.5
+
+
+def test_the_command_learns_for_the_average(tmp_path, capsys):
+    lines = ["stock,order,profit,after", *(",".join(map(str, row[2:])) for row in rows(40))]
+    (tmp_path / "log.csv").write_text("\n".join(lines))
+    words = [
+        "--state",
+        "stock",
+        "--action",
+        "order",
+        "--reward",
+        "profit",
+        "--next",
+        "after",
+        "--infer",
+        "none",
+    ]
+    out = ["--out", str(tmp_path / "found")]
+    assert main(["learn", str(tmp_path / "log.csv"), *words, "--average", *out]) == 0
+    assert "a step, on average" in capsys.readouterr().out
+    assert "on average; intervals" in (tmp_path / "found" / "report.html").read_text()
+    assert np.asarray(gim.load(tmp_path / "found" / "policy.json")).ndim == 1
+    words += ["--average", "--horizon", "3"]
+    assert main(["learn", str(tmp_path / "log.csv"), *words, *out]) == 2
+    assert "leave out horizon" in capsys.readouterr().err

@@ -20,6 +20,7 @@ from gim._base.arguments import number
 from gim._base.escapes import shown
 from gim._base.params import brief
 from gim._base.terminal import table
+from gim.mdp.names import Names
 from gim.mdp.policy import Policy
 from gim.mdp.tables import own_numbers
 from gim.mdp.tabular import TabularMDP
@@ -67,12 +68,19 @@ class Constrained:
     bounds: dict[str, tuple[float, float]] | None = field(default=None, repr=False)
 
     def __str__(self) -> str:
+        believed = self.bounds or {}
         lines = [
-            [name, *(f"{x:.6g}" for x in (cost, self.limits[name], self.prices[name]))]
+            [
+                name,
+                *(f"{x:.6g}" for x in (cost, self.limits[name], self.prices[name])),
+                *(f"{x:.4g}" for x in believed.get(name, ())),
+            ]
             for name, cost in self.costs.items()
         ]
-        said = table(lines, ["cost", "expected", "at most", "price of a unit"])
-        return f"value {self.value:.6g}, without limits {self.free:.6g}\n{said}"
+        heads = ["cost", "expected", "at most", "price of a unit"]
+        said = table(lines, [*heads, *(["from", "to"] if believed else [])])
+        ends = " ({:.4g} to {:.4g})".format(*believed["value"]) if believed else ""
+        return f"value {self.value:.6g}{ends}, without limits {self.free:.6g}\n{said}"
 
     def _repr_html_(self) -> str:
         return html.text("Policy within limits", str(self))
@@ -123,8 +131,10 @@ def constrained(
     belief = given if hasattr(given, "draw") else getattr(given, "belief", None)
     if belief is not None:
         worlds = map(belief.draw, range(DRAWS))
-        drawn = np.array([_sums(drawn, costs, found.policy, over) for drawn in worlds])
-        ends = map(tuple, np.quantile(drawn, TAILS, axis=0).T.tolist())
+        drawn = np.array([_sums(each, costs, found.policy, over, mdp.names()) for each in worlds])
+        low, high = np.quantile(drawn, TAILS, axis=0)
+        said = np.array([found.value, *found.costs])  # worlds differ from their mean to one side
+        ends = zip(np.minimum(low, said).tolist(), np.maximum(high, said).tolist(), strict=True)
         bounds = dict(zip(["value", *names], ends, strict=True))
     return Constrained(
         Policy(found.policy, *mdp.names()),
@@ -137,9 +147,15 @@ def constrained(
     )
 
 
-def _sums(mdp: TabularMDP, costs: Mapping[str, Cost], policy: Floats, over: Criterion) -> Floats:
+def _sums(
+    mdp: TabularMDP,
+    costs: Mapping[str, Cost],
+    policy: Floats,
+    over: Criterion,
+    names: tuple[Names, Names],
+) -> Floats:
     """Value and costs of a policy in one world."""
-    tables = [cost_table(name, cost, mdp) for name, cost in costs.items()]
+    tables = [cost_table(name, cost, mdp, names) for name, cost in costs.items()]
     return over.sums(mdp, policy, [mdp.rewards, *tables])
 
 
@@ -160,13 +176,20 @@ def _limit(name: str, given: Any) -> float:
     return limit
 
 
-def cost_table(name: str, given: Cost, mdp: TabularMDP) -> Floats:
-    """What a pair costs in expectation, [S, A]; nothing where an episode has ended."""
+def cost_table(
+    name: str, given: Cost, mdp: TabularMDP, names: tuple[Names, Names] | None = None
+) -> Floats:
+    """What a pair costs in expectation, [S, A]; nothing where an episode has ended.
+
+    A function is asked by the names of the MDP, or by these; one variable goes by its value.
+    """
     S, A, rows = mdp.S, mdp.A, mdp.rows()
     found: NDArray[Any]
     pair = np.repeat(np.arange(S * A), np.diff(rows.indptr))
     if callable(given):
-        states, actions = mdp.names()
+        states, actions = (
+            [plain_name(of[k]) for k in range(len(of))] for of in names or mdp.names()
+        )
         if _takes(given) >= 3:
             triples = ((pair // A).tolist(), (pair % A).tolist(), rows.indices.tolist())
             each = zip(*triples, strict=True)
@@ -188,6 +211,11 @@ def cost_table(name: str, given: Cost, mdp: TabularMDP) -> Floats:
     if not np.isfinite(found[mdp.available]).all():
         raise ValueError(f"costs[{name!r}] is not finite everywhere")
     return np.where(mdp.available & ~mdp.terminal[:, None], found, 0.0)
+
+
+def plain_name(name: Any) -> Any:
+    """A tuple of one as what it holds."""
+    return name[0] if isinstance(name, tuple) and len(name) == 1 else name
 
 
 def _takes(function: Callable[..., float]) -> int:
