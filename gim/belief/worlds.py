@@ -188,10 +188,10 @@ class Worlds:
         """How far what is asked differs where each pair has its own luck and no rule, else 0, [k].
 
         What the best policy earns and what another loses of it depend on that: it plays, of all
-        pairs, those that are better than is believed. What is inferred has pairs share their luck.
+        pairs, those that are better than is believed. By a rule pairs share their luck.
         """
         whole, rng, found = self.whole, self._rng(500), []
-        if whole.posterior.prior.speaks:
+        if whole.posterior.fitted is not None and whole.posterior.fitted.ruled:
             return np.zeros(len(mean))
         for _ in range(WHOLE):
             rows, r = whole.drawn_world(rng)

@@ -106,6 +106,8 @@ class Names:
         """The name of number k: its label, else its variables, else k."""
         if self.labels is not None:
             return self.labels[k]
+        if not 0 <= k < self.n:  # so that bare numbers, too, come to an end
+            raise IndexError(f"{k} is no {self.kind}: there are {self.n}")
         return k if self.variables is None else self.variables[k]
 
     def __len__(self) -> int:

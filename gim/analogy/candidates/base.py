@@ -42,6 +42,7 @@ class Fitted:
     """A candidate that has seen its data."""
 
     shifts: tuple[Any, ...] = ()  # after-states of ordinal actions that were found
+    ruled: ClassVar[bool] = False  # whether pairs follow rules that `drawn` draws, each for all
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """Distributions of the next state of these pairs s*A + a, [pairs, S]; empty: no opinion."""

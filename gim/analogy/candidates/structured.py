@@ -30,6 +30,8 @@ FEW = 4  # states below which there is no structure to see
 class Explained(Fitted):
     """A structure, fitted."""
 
+    ruled = True
+
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         if not structure.read:  # else they speak of variables that only it knows
