@@ -19,6 +19,7 @@ from gim.belief.change import Called, Change, changed
 from gim.belief.comparison import Comparison, Latest, likely_changed, moments, visits_of
 from gim.belief.knowledge import knowledge_of
 from gim.belief.noticing import change_within, forget
+from gim.logs.page import page
 from gim.mdp.names import Names
 from gim.model.counts import new_counts, transitions
 from gim.model.tally import tally
@@ -269,7 +270,7 @@ def rows_of_shop(means, seed=0, rows=200):
     return found
 
 
-def test_a_log_is_learned_from_since_demand_has_doubled():
+def test_a_log_is_learned_from_since_demand_has_doubled(tmp_path):
     found = gim.learn(gim.from_log(rows_of_shop([3.0, 6.0])), horizon=30)
     assert abs(found.since.since - 200) <= 20
     assert found.since.unit == "row"
@@ -277,6 +278,9 @@ def test_a_log_is_learned_from_since_demand_has_doubled():
     assert "smaller in the mean" in str(found.since)
     assert len(found.log) <= 400 - found.since.since + 20
     assert "the world has changed: since row" in found.describe()
+    assert "The world has changed: since row" in page(found, "shop")
+    found.belief.save(tmp_path / "belief.npz")
+    assert gim.load(tmp_path / "belief.npz").since == found.since
     alone = gim.learn(gim.from_log(rows_of_shop([3.0, 3.0])), horizon=30)
     assert alone.since is None
     assert len(alone.log) == 400

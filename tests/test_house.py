@@ -44,7 +44,6 @@ OUTSIDE = {"gim", "gim.__main__"}
 # Imports under TYPE_CHECKING: most would make a circle of files of one room.
 FOR_TYPES_ALONE = {
     ("gim._compile.backend", "gim._compile.internals"),  # the first of two that offer the same
-    ("gim.belief.certificate.certificate", "gim.belief.belief"),
     ("gim.belief.certificate.sentences", "gim.belief.certificate.certificate"),
     ("gim.belief.family.words", "gim.belief.family.family"),
     ("gim.mdp.gymnasium_env", "gim.mdp.tabular"),

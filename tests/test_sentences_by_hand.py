@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace as Of
 
 import numpy as np
 import pytest
 
+import gim
 from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
-from gim.analogy.structure.rule import Rule, RuleNames, by_words, phrase
+from gim.analogy.structure.rule import Rule, RuleNames, by_words, not_excluded, phrase
 from gim.analogy.structure.sentences import (
     EDGES,
     _alike,
@@ -21,6 +23,7 @@ from gim.analogy.structure.sentences import (
     _told,
     _walls,
 )
+from gim.belief.analogies import beside
 
 NAMES = RuleNames(
     ("row", "col"),
@@ -237,11 +240,11 @@ def test_chances_are_shares_of_the_weight_of_what_was_seen():
     observed = [(1, 0), (2, 1), (1, 2), (2, 2)]
     block = line(observed, [(0, 0), (1, 0), (2, 1), (3, 4)], add=[-1, 1])
     names = RuleNames(("x",))
-    outcomes, groups, edges = _told([block], np.ones(4, bool), names)
+    outcomes, groups, edges, *_ = _told([block], np.ones(4, bool), names)
     assert [dict(change) for change, _ in outcomes] == [{}, {"x": -1}, {"x": 1}]
     assert [chance for _, chance in outcomes] == pytest.approx([0.4, 0.3, 0.3])
     assert (groups, edges) == ((3,), ())
-    outcomes, groups, _ = _told([block, block], np.array([True, True, True, False]), names)
+    outcomes, groups, _, *_ = _told([block, block], np.array([True, True, True, False]), names)
     assert groups == (2, 2)
     assert [chance for _, chance in outcomes] == pytest.approx([0.5, 0.5] * 2)
 
@@ -250,7 +253,7 @@ def test_what_is_rare_is_not_told():
     observed = [(1, 0), (1, 2), (1, 3)]
     block = line(observed, [(0, 0), (1, 1), (2, 2)], add=[-1, 1, 2])
     block.data.seen.weight = np.array([97.0, 2.5, 0.5])
-    outcomes, groups, _ = _told([block], np.ones(3, bool), RuleNames(("x",)))
+    outcomes, groups, _, *_ = _told([block], np.ones(3, bool), RuleNames(("x",)))
     assert [(dict(change), chance) for change, chance in outcomes] == [
         ({"x": -1}, pytest.approx(0.97)),
         ({"x": 1}, pytest.approx(0.025)),
@@ -332,3 +335,53 @@ def test_changes_in_words():
     assert NAMES.unit(1) == 10
     assert RuleNames(units=(3,)).unit(1) == 1
     assert NAMES.state(np.array([1, 2]), 0) == "(1,y)"
+
+
+# -- with the evidence behind it
+
+
+def test_what_every_visit_has_shown_is_always():
+    rule = Rule("replace", (({"wear": "= 0"}, 1.0),), 634, 1.0, (), (1,), counts=(634.0,))
+    assert str(rule) == (
+        "replace: wear = 0 (always, 634 of 634); explains 100% of its pairs held out (634 visits)"
+    )
+    still = Rule("wait", (({}, 1.0),), 200, 1.0, (), (1,), counts=(200.0,))
+    assert str(still).startswith("wait: stays (always, 200 of 200); explains")
+
+
+def test_what_so_many_visits_cannot_exclude():
+    """Of 28 visits none shows what has a chance of .079 with a probability of a tenth."""
+    assert not_excluded(28) == pytest.approx(1 - 0.1 ** (1 / 28))
+    assert not_excluded(0) == 1.0
+    few = {"counts": (28.0,), "groups": (1,)}
+    rule = Rule("ask 13", (({"day": 1}, 1.0),), 28, 1.0, (), unseen=({"seats": -1},), **few)
+    assert "; seats - 1: below .08 (none in 28 visits);" in str(rule)
+    assert "; anything else: below .08 (none in 28 visits);" in str(replace(rule, unseen=()))
+    many = replace(rule, support=120, counts=(120.0,))
+    assert "below" not in str(many)  # less than .02
+    assert "below" not in str(Rule("go", (({"x": 1}, 1.0),), 3, 1.0, ()))  # nobody has counted
+
+
+def test_what_else_explains_it_and_what_would_tell():
+    rule = Rule("replace", (({"wear": "= 0"}, 1.0),), 500, 1.0, (), counts=(500.0,), groups=(1,))
+    same = replace(rule, rival="wear - 7", telling="(3)")
+    assert "; wear - 7 would explain it as well: (3) would tell;" in str(same)
+    near = beside(rule, [Rule("replace", (({"wear": -7}, 1.0),), 500, 1.0, ())], 2.13)
+    assert (near.rival, near.nats) == ("wear - 7 (1.00)", 2.13)
+    assert "; wear - 7 (1.00) would explain it nearly as well, by 2.1 nats less;" in str(near)
+    assert beside(rule, [rule], 1.0) == rule  # it says the same
+    assert beside(same, [near], 1.0) == same  # it has one already
+
+
+def test_a_rival_is_told_by_the_states_where_it_differs():
+    """From 3, 4 and 5 to 0: set to 0, or 5 less and no further than to the edge? 6 and 7 tell."""
+    n = 8
+    visits = np.zeros((n, 2, n))
+    for s in range(n):
+        visits[s, 0, min(s + 1, n - 1)] = visits[s, 0, s] = 6
+    visits[3:6, 1, 0] = 9
+    belief = gim.believe((visits, np.zeros((n, 2))), variables={"wear": np.arange(n)}, horizon=5)
+    (rule,) = (each for each in belief.rules() if each.action == 1)
+    assert rule.counts == pytest.approx((27.0,))
+    assert (phrase(rule.outcomes[0][0]), rule.rival) == ("wear = 0", "wear - 5")
+    assert "; wear - 5 would explain it as well: (6) or (7) would tell;" in str(rule)

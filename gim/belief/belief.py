@@ -287,6 +287,7 @@ class Belief:
         meta |= {"careful": careful, "seed": self.seed, "told": self.range_told}
         meta |= {"limits": list(self.limits), "horizon": aim.horizon, "discount": aim.discount}
         meta |= {"listed": begins.listed, "once": begins.once, "assumed": list(self.assumed)}
+        meta |= {"since": None if self.since is None else self.since.packed()}
         return files.Packed(arrays, meta)
 
     @classmethod
@@ -324,6 +325,7 @@ class Belief:
             begins=begins,
             told=bool(meta["told"]),
             names=names_of(model),
+            since=None if meta.get("since") is None else Change.unpacked(meta["since"]),
         )
 
     # -- machinery

@@ -5,9 +5,9 @@ as far as a run keeps its steps (`gim.runs.loop.Trail`): what changes a little t
 but need not be looked for as often. What is found depends on what a run saves and on nothing else.
 
 Of a log all rows are known. Each quarter of them is held against what is inferred from those before
-it, the last one first; a change within the first quarter is not looked for. Episodes of a log may
-come from many worlds, such as several shops, without any change: then the order in which they come
-says no more than others do, and the log is taken as it is.
+it, and what is told best of all counts; none is looked for within the first one. Episodes of a log
+may come from many worlds, such as several shops, without any change: then the order in which they
+come says no more than others do, and the log is taken as it is.
 """
 
 from __future__ import annotations
@@ -165,6 +165,7 @@ def _change_within(
     if blocks.size < 2:
         return None
     counts, until = _counted(latest, frame), np.inf
+    found: list[Change | None] = []
     for part in range(PARTS - 1, 0, -1):
         middle = max(int(latest.block[part * latest.block.size // PARTS]), int(blocks[1]))
         if middle >= until:
@@ -174,11 +175,9 @@ def _change_within(
         if infer is not None and first.pair.size >= FEW:
             with suppress(np.linalg.LinAlgError, ArithmeticError):
                 prior = infer(_counted(first, frame), frame, np.random.default_rng(SEED))
-        found = changed(counts, prior, latest, called, unit, (middle, until), paid)
-        if found is not None:
-            return found
+        found.append(changed(counts, prior, latest, called, unit, (middle, until), paid))
         until = middle
-    return None
+    return max((each for each in found if each is not None), key=lambda x: x.nats, default=None)
 
 
 def _counted(steps: Latest, frame: Frame) -> Counts:

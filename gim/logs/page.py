@@ -87,9 +87,10 @@ def _opening(learned: Learned) -> str:
     if learned.unseen:
         pairs = "1 pair" if learned.unseen == 1 else f"{learned.unseen:,} pairs"
         tried = f"It plays {pairs} of a state and an action that nobody has tried yet."
+    since = "" if learned.since is None else f"The world has changed: {learned.since}. "
     return (
-        f"From {len(log):,} transitions in {log.S:,} states with {log.A:,} actions: the new policy "
-        f"is expected to return {_number(value)} ({ends}), {better}. "
+        f"{since}From {len(log):,} transitions in {log.S:,} states with {log.A:,} actions: the new "
+        f"policy is expected to return {_number(value)} ({ends}), {better}. "
         f"{tried}"
     )
 

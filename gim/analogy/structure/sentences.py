@@ -128,7 +128,7 @@ def _rival(blocks: list[Block], here: Mask, names: RuleNames) -> tuple[str, str]
     own = _change(block, best, names, a)
     mine = np.unique(data.of[(data.outcome == best) & (weight > 0)])
     covered = np.bincount(data.outcome[np.isin(data.of, mine)], minlength=data.many)
-    as_well = np.flatnonzero((covered == len(mine)) & (np.arange(data.many) < data.changes))
+    as_well = np.flatnonzero(covered == len(mine))
     for o in as_well[np.argsort(-mass[as_well], kind="stable")].tolist():
         other = _change(block, o, names, a)
         if not own or not other or phrase(other) == phrase(own):
@@ -138,7 +138,7 @@ def _rival(blocks: list[Block], here: Mask, names: RuleNames) -> tuple[str, str]
         base, at = start_of(data.triples, data.move.variables, data.move.shifts, data.values, pairs)
         one, two = (leading(base, at, data.outcomes, each, data.values) for each in (best, o))
         apart = pairs[one != two] // data.triples.A
-        if apart.size and best < data.changes:
+        if apart.size:
             some = [names.state(data.triples.codes[s], s) for s in apart[:NAMED].tolist()]
             return phrase(other), " or ".join(some)
     return "", ""
@@ -249,9 +249,9 @@ def _explaining(block: Block, here: Mask) -> tuple[Floats, Ints]:
 
 def _always(block: Block, here: Mask) -> int | None:
     """The outcome that may have led wherever these pairs led, and mostly did, if there is one."""
-    (mass, explained), seen = _explaining(block, here), block.data.seen
+    (mass, explained), data = _explaining(block, here), block.data
     best = int(np.argmax(mass))
-    everything = int((here[seen.slot] & (seen.weight > 0)).sum())
+    everything = int((here[data.slot] & (data.seen.weight > 0)).sum())
     return best if explained[best] == everything and mass[best] >= MOSTLY * mass.sum() else None
 
 
