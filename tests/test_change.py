@@ -11,6 +11,7 @@ import pytest
 
 import gim
 from benchmarks.change import Changing, grid
+from benchmarks.change import main as change_benchmark
 from gim.agents import analogist
 from gim.analogy.analogy import Analogy
 from gim.analogy.base import Frame
@@ -294,3 +295,12 @@ def test_many_shops_are_no_change():
     columns = dict(zip("sarz", zip(*rows, strict=True), strict=True)) | {"shop": shop}
     names = {"state": "s", "action": "a", "reward": "r", "next_state": "z", "episode": "shop"}
     assert gim.learn(gim.from_log(columns, **names), horizon=30).since is None
+
+
+def test_worlds_that_change_and_worlds_that_do_not(capsys):
+    """The benchmark in short: one world of each kind that runs learn, one run that stays."""
+    assert change_benchmark(["--changing", "1", "--still", "2", "--first", "8300"]) == 0
+    shown = capsys.readouterr().out
+    assert "left and right exchanged     1" in shown
+    assert "1 of 1" in shown
+    assert "in all: 0 of 2" in shown
