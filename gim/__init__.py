@@ -43,8 +43,10 @@ if TYPE_CHECKING:
     from gim.envs.base import make
     from gim.envs.worlds import World
     from gim.logs.believing import believe
+    from gim.logs.counted import from_counts
     from gim.logs.learned import Learned
     from gim.logs.learning import learn
+    from gim.logs.loading import load
     from gim.logs.log import Log
     from gim.logs.reading import from_log
     from gim.mdp.convert import from_gymnasium, from_outcomes, from_step
@@ -62,7 +64,6 @@ if TYPE_CHECKING:
     from gim.planning.types import Plan
     from gim.runs.agent import Agent
     from gim.runs.evaluation import evaluate
-    from gim.runs.loading import load
     from gim.runs.reports import Report
     from gim.runs.run import run
     from gim.runs.runs import Interrupted, Run, Runs
@@ -128,6 +129,7 @@ __all__ = [
     "constrained",
     "evaluate",
     "files",
+    "from_counts",
     "from_gymnasium",
     "from_log",
     "from_outcomes",

@@ -10,10 +10,10 @@ import pytest
 
 import gim
 from gim.belief.belief import Belief
+from gim.logs.loading import Loaded
 from gim.mdp.gymnasium_env import TabularEnv
 from gim.mdp.tabular import Options
 from gim.model.loading import KINDS
-from gim.runs.loading import Loaded
 from gim.runs.priors_given import Rewards
 
 
@@ -45,7 +45,10 @@ def test_what_is_loaded_is_known_by_its_kind(tmp_path: Path) -> None:
         "model": model,
         "policy": run.best_policy(),
         "run": run,
+        "belief": run.belief,
+        "log": gim.from_log([(0, 0, 0.0, 1), (1, 0, 1.0, 0)] * 9),
     }
+    things["learned"] = gim.learn(things["log"], horizon=3, infer=None)
     assert things.keys() == KINDS.keys()
     for kind, thing in things.items():
         thing.save(tmp_path / kind)
@@ -57,6 +60,8 @@ def test_what_is_loaded_is_known_by_its_kind(tmp_path: Path) -> None:
     assert_type(gim.load(tmp_path / "model", "model"), gim.LearnedModel)
     assert_type(gim.load(tmp_path / "policy", "policy"), gim.Policy)
     assert_type(gim.load(tmp_path / "run", "run"), gim.Run)
+    assert_type(gim.load(tmp_path / "log", "log"), gim.Log)
+    assert_type(gim.load(tmp_path / "learned", "learned"), gim.Learned)
     assert_type(gim.load(tmp_path / "run"), Loaded)
 
 

@@ -21,9 +21,12 @@ from gim.logs.log import Log
 from gim.logs.order import LARGEST
 from gim.logs.safe.base import Bools, Case, Floats
 from gim.mdp.tables import own_numbers
+from gim.model.counts import counts_of
 from gim.model.learned import LearnedModel
 from gim.model.rewards import by_pair, returned, seen_range
+from gim.model.tally import total, triples_of
 from gim.model.task import Mind, Task
+from gim.runs.priors_given import models_given
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
 DOUBTED = 0.1  # chance that its predicted reward fails, above which it is not played either
@@ -50,7 +53,7 @@ class Inferred(NamedTuple):
 
 
 def belief_of_log(
-    log: Log, infer: Any, horizon: int
+    log: Log, infer: Any, horizon: int, priors: tuple[LearnedModel, ...] = ()
 ) -> tuple[Knowledge, Task, list[str], Infers | None]:
     """The belief that a log leads to, with the inference run once, and the task as it is allowed.
 
@@ -65,9 +68,12 @@ def belief_of_log(
         infer, notes = None, [f"nothing is inferred: {log.S:,} states are too many for that"]
     made_of: dict[str, Any] = {"variables": log.variables, "action_variables": log.action_variables}
     met = log.allowed | log.terminal[:, None] | (log.counts.n > 0)
-    task = Task(log.S, log.A, horizon, met, seen_range(log.counts), **made_of)
+    task = Task(log.S, log.A, horizon, met, seen_range(log.counts), priors=priors, **made_of)
+    counts = log.counts
+    if priors and (infer is None or not infer.reuses):
+        counts = total([triples_of(counts), triples_of(counts_of(*priors))], log.S, log.A)
     belief = Knowledge(
-        log.counts,
+        counts,
         log.terminal,
         no_prior(*((0, 0) if infer is None else (log.S, log.A))),
         visits=np.array([len(log)]),
@@ -85,6 +91,15 @@ def belief_of_log(
     return known, replace(task, available=allowed), [*notes, *mind.notes], careful
 
 
+def models_for(log: Log, prior: Any, infer: Any) -> tuple[LearnedModel, ...]:
+    """The models that `prior=` stands for, in the numbers of the log."""
+    judge, names = inferences.make(infer), log.names()
+    task = Task(log.S, log.A, log.longest, np.ones((log.S, log.A), bool), seen_range(log.counts),
+                variables=log.variables, action_variables=log.action_variables)  # fmt: skip
+    judged = judge is not None and bool(judge.reuses)
+    return models_given(prior, judged, task, names, names)
+
+
 def inferred(
     log: Log,
     infer: Any,
@@ -92,10 +107,11 @@ def inferred(
     horizon: int | None,
     discount: float | None,
     rewards: Any,
+    priors: tuple[LearnedModel, ...] = (),
 ) -> Inferred:
     """All that planning needs; see `gim.learn`."""
     steps = log.longest if horizon is None else horizon
-    belief, task, notes, careful = belief_of_log(log, infer, steps)
+    belief, task, notes, careful = belief_of_log(log, infer, steps, priors)
     P, seen = estimate(belief, task.available)
     P = P if sparse.issparse(P) else sparse.csr_array(P.reshape(log.S * log.A, log.S))
     n = np.where(log.terminal[:, None], 0.0, seen.n)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim._base import files
 from gim._base.arguments import whole
 from gim._base.escapes import shown
 from gim.analogy.base import Frame
@@ -83,6 +86,7 @@ class Learned:
         model: what is believed of the world; `model.supported` says of which pairs.
         safe: how the policy was chosen.
         behind: the belief, the task and the estimate that it rests on.
+        asked: the options of `gim.learn`.
         average: whether what counts is the average reward of a step without end; values are then
             by step, and `gain` and `bias` are there.
         since: what changed within the log, and since when: all else is of the world since.
@@ -95,6 +99,55 @@ class Learned:
     behind: Inferred
     average: bool = False
     since: Change | None = None
+    asked: dict[str, Any] = field(default_factory=dict)
+
+    def save(self, path: str | Path) -> None:
+        """Save to one file, which `gim.load` reads: the log, the policy, and how it was learned.
+
+        What was inferred is inferred again when it is loaded, which takes as long as it took; the
+        policy stays the one that was saved.
+        """
+        if not self.asked.get("safe"):
+            kind = type(self.safe).__name__
+            raise ValueError(
+                f"{kind} is a safe policy of your own, which has no name: save .policy"
+            )
+        files.save(path, "learned", *self.pack())
+
+    def pack(self) -> files.Packed:
+        """Arrays and JSON that `unpack` turns into the same."""
+        log, model = self.log.pack(), self.model.pack()
+        arrays = {f"log.{name}": each for name, each in log.arrays.items()}
+        arrays |= {f"model.{name}": each for name, each in model.arrays.items()}
+        arrays |= {"policy": np.asarray(self.policy), "known": np.asarray(self.policy.seen)}
+        plain = {x: y for x, y in self.asked.items() if not isinstance(y, (np.ndarray, tuple))}
+        arrays |= {x: y for x, y in self.asked.items() if isinstance(y, np.ndarray)}
+        meta: dict[str, Any] = {"log": log.meta, "model": model.meta, "asked": plain}
+        priors = [prior.pack() for prior in self.behind.task.priors]
+        for k, prior in enumerate(priors):
+            arrays |= {f"prior{k}.{name}": each for name, each in prior.arrays.items()}
+        meta["priors"] = [prior.meta for prior in priors]
+        return files.Packed(arrays, meta)
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Learned:
+        """The inverse of `pack`."""
+        from gim.logs.learning import learn
+
+        def part(name: str) -> dict[str, NDArray[Any]]:
+            return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+        given: dict[str, Any] = {
+            name: arrays[name] for name in ("baseline", "rewards") if name in arrays
+        }
+        priors = enumerate(meta["priors"])
+        prior = [LearnedModel.unpack(part(f"prior{k}"), each) for k, each in priors]
+        log = Log.unpack(part("log"), meta["log"])
+        found = learn(log, **dict(meta["asked"]), **given, prior=prior or None)
+        states, actions = log.names()
+        policy = Policy(arrays["policy"], states, actions, seen=arrays["known"].astype(bool))
+        model = LearnedModel.unpack(part("model"), meta["model"])
+        return replace(found, policy=policy, model=model)
 
     @property
     def gain(self) -> Floats:
@@ -226,6 +279,8 @@ class Learned:
         said, estimate = self._believed, self._believed.estimate
         if not said.bounded:  # then nothing but the estimate can agree
             said = Value(estimate, estimate, estimate)
+        if self.log.kept is None:
+            return "the log keeps counts, and episodes alone could bear out the model: keep rows"
         return agreement(said, self.evaluated().get("doubly robust"))
 
     def compare(self, mdp: TabularMDP) -> dict[str, float]:

@@ -9,12 +9,12 @@ import numpy as np
 
 from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
-from gim.logs.case import baseline_of, inferred
+from gim.logs.case import baseline_of, inferred, models_for
 from gim.logs.changes import change_in, since
 from gim.logs.learned import Learned, scaled
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
-from gim.logs.safe import safe_policy
+from gim.logs.safe import safe_policy, spec_of
 from gim.logs.units import learn_units
 from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
@@ -38,6 +38,7 @@ def learn(
     horizon: int | None = None,
     rewards: Literal["learn"] | Payments = "learn",
     average: bool = False,
+    prior: Any = None,
 ) -> Learned:
     """Learn a policy from a log; from one that tells units apart, a policy for each.
 
@@ -60,6 +61,9 @@ def learn(
         average: learn for the average reward of a step without end, in place of a return: for logs
             of what goes on and on. The policy is the safe one that looks some thousand steps ahead;
             its `gain` and `bias` are those of no end at all, and values are by step.
+        prior: what was learned elsewhere, as in `gim.run`: a model, a log, a run, a path, or a list
+            of these, in the labels of the log. Inference judges it by what the log has seen;
+            without inference its visits count as the log's own.
 
     Example:
         >>> import gim
@@ -118,14 +122,23 @@ def learn(
     change = change_in(log, infer, isinstance(rewards, str))
     if change is not None:
         log = since(log, change)
-    found = inferred(log, infer, acted, horizon, discount, rewards)
+    models = () if prior is None else models_for(log, prior, infer)
+    found = inferred(log, infer, acted, horizon, discount, rewards, models)
     told = [] if change is None else [f"the world has changed: {change}"]
     found = found._replace(notes=[*told, *found.notes, *barred])
     chosen, (states, actions) = method(found.case), log.names()
     check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
     known = found.supported.any(axis=1) | log.left | log.terminal
     policy = Policy(chosen, states, actions, seen=known)
-    return Learned(log, policy, found.model, method, found, average, change)
+    asked: dict[str, Any] = {
+        "infer": None if infer is None else str(infer),
+        "safe": spec_of(method),
+        "average": average,
+    }
+    asked |= {} if average else {"discount": discount, "horizon": horizon}
+    asked |= {} if baseline is None else {"baseline": acted}
+    asked |= {} if isinstance(rewards, str) else {"rewards": found.case.r}
+    return Learned(log, policy, found.model, method, found, average, change, asked)
 
 
 class Held(NamedTuple):

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base import files
 from gim._base.escapes import shown
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
 from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
-from gim.logs.triples import Episodes, Triples, counts_of, merged, together
-from gim.mdp.names import Names
+from gim.logs.labels import in_order, made
+from gim.logs.triples import Episodes, Seen, counts_of, merged, together
+from gim.mdp.names import Names, label_of, plain
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
 from gim.mdp.variables import Variables
@@ -27,6 +30,7 @@ from gim.model.task import Task
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
+TOLD = ("skipped", "problems", "censored", "over", "reward_range")  # as a file has them
 
 
 class Rows(NamedTuple):
@@ -86,7 +90,7 @@ class Log:
     variables: Variables | None
     action_variables: Variables | None
     kept: Rows | None
-    summed: tuple[Triples, Episodes] | None = None
+    summed: tuple[Seen, Episodes] | None = None
     units: tuple[Any, ...] | None = None
     available: Bools | None = None
     bins: dict[str, Any] = field(default_factory=dict)
@@ -123,7 +127,7 @@ class Log:
         return self.kept
 
     @cached_property
-    def triples(self) -> Triples:
+    def triples(self) -> Seen:
         """What was seen: each triple of each unit once, in the order of their numbers."""
         if self.summed is not None:
             return self.summed[0]
@@ -135,7 +139,7 @@ class Log:
         likely = np.zeros(n) if rows.propensity is None else rows.propensity
         paid = (rows.r, rows.r**2)
         ended = rows.done.astype(np.int64)
-        whole = Triples(unit, s, a, t, one, *paid, first, ended, likely)
+        whole = Seen(unit, s, a, t, one, *paid, first, ended, likely)
         return merged([whole], self.S, self.A)
 
     @cached_property
@@ -313,6 +317,78 @@ class Log:
         counts = tally(self.S, self.A, rows.s, rows.a, rows.r, rows.t)
         return replace(self, kept=rows, counts=counts)
 
+    def __add__(self, other: Log) -> Log:
+        """Both logs as one: what was counted yesterday, and what has come since.
+
+        Labels are matched; those that only one has are new to the other. Rows are kept if both
+        have theirs. What was told of the logs (bins, levels, bans, ranges) must be the same.
+        """
+        if not isinstance(other, Log):
+            return NotImplemented
+        return joined(self, other)
+
+    def save(self, path: str | Path) -> None:
+        """Save to one file, which `gim.load` reads; it holds labels and counts, and rows if kept.
+
+        Example:
+            >>> import gim, tempfile
+            >>> log = gim.from_log([("low", "buy", -1.0, "high"), ("high", "wait", 2.0, "low")])
+            >>> with tempfile.TemporaryDirectory() as folder:
+            ...     log.save(f"{folder}/log.npz")
+            ...     gim.load(f"{folder}/log.npz")
+            <Log of 2 transitions: 2 states, 2 actions, 2 of 4 pairs seen, 1 episode>
+        """
+        files.save(path, "log", *self.pack())
+
+    def pack(self) -> files.Packed:
+        """Arrays and JSON that `unpack` turns into the same log."""
+        arrays = {f"seen.{name}": each for name, each in self.triples._asdict().items()}
+        arrays |= {f"episodes.{name}": each for name, each in self.episodes._asdict().items()}
+        rows = {} if self.kept is None else self.kept._asdict()
+        arrays |= {f"rows.{name}": each for name, each in rows.items() if each is not None}
+        arrays |= {f"bins.{name}": edges for name, edges in enumerate(self.bins.values())}
+        for name in ("available", "given_start"):
+            if (each := getattr(self, name)) is not None:
+                arrays[name] = each
+        meta: dict[str, Any] = {name: getattr(self, name) for name in TOLD}
+        for name in ("states", "actions", "units"):
+            labels = getattr(self, name)
+            meta[name] = None if labels is None else [plain(label) for label in labels]
+        for name in ("variables", "action_variables"):
+            if (made_of := getattr(self, name)) is not None:
+                arrays[name], meta[name] = made_of.pack()
+        meta |= {"bins": list(self.bins), "levels": {x: list(y) for x, y in self.levels.items()}}
+        return files.Packed(arrays, meta)
+
+    @classmethod
+    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Log:
+        """The inverse of `pack`."""
+
+        def part(name: str) -> dict[str, NDArray[Any]]:
+            return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+        found: dict[str, Any] = {name: meta[name] for name in TOLD}
+        for name in ("states", "actions", "units"):
+            labels = meta[name]
+            found[name] = None if labels is None else tuple(map(label_of, labels))
+        for name in ("variables", "action_variables"):
+            told = meta.get(name)
+            found[name] = None if told is None else Variables.unpack(arrays[name], told)
+        found |= {name: arrays.get(name) for name in ("available", "given_start")}
+        found["bins"] = dict(zip(meta["bins"], part("bins").values(), strict=True))
+        found["levels"], found["sql"] = dict(meta["levels"]), ()
+        if (told := found["reward_range"]) is not None:
+            found["reward_range"] = (float(told[0]), float(told[1]))
+        summed = Seen(**part("seen")), Episodes(**part("episodes"))
+        S, A, rows = len(found["states"]), len(found["actions"]), part("rows")
+        _check(summed, rows, S, A, len(found["units"] or (None,)))
+        if not rows:
+            return cls(counts=counts_of(summed[0], S, A), kept=None, summed=summed, **found)
+        told_rows: dict[str, Any] = {"propensity": None} | rows
+        kept = Rows(**told_rows)
+        counts = tally(S, A, kept.s, kept.a, kept.r, kept.t)
+        return cls(counts=counts, kept=kept, **found)
+
     def names(self) -> tuple[Names, Names]:
         """States and actions as a `Policy` names them."""
         return (
@@ -424,6 +500,106 @@ class Log:
         for reason, n in self.problems.items():
             lines.append(f"left out     {_many(n, 'row')}, {shown(reason)}")
         return "\n".join(lines)
+
+
+def joined(one: Log, other: Log) -> Log:
+    """Two logs as one; see `Log.__add__`."""
+    differ = [name for name in ("reward_range",) if getattr(one, name) != getattr(other, name)]
+    differ += ["levels"] * ({k: list(v) for k, v in one.levels.items()}
+                            != {k: list(v) for k, v in other.levels.items()})  # fmt: skip
+    differ += ["units"] * ((one.units is None) != (other.units is None))
+    differ += [
+        name
+        for name in ("variables", "action_variables")
+        if _columns_of(getattr(one, name)) != _columns_of(getattr(other, name))
+    ]
+    if one.available is not None or other.available is not None:
+        differ.append("available")
+    if differ:
+        raise ValueError(
+            f"these logs differ in {' and '.join(differ)}: read both in one way (and give "
+            "available= to the one that reads all)"
+        )
+    both, over = (one, other), one.over or other.over
+    world: dict[str, Any] = {"over": over, "levels": one.levels, "bins": one.bins}
+    numbers = []
+    for kind, variables, more in (
+        ("states", "variables", over),
+        ("actions", "action_variables", False),
+    ):
+        each = [getattr(log, kind)[: -1 if kind == "states" and log.over else None] for log in both]
+        labels = in_order(dict.fromkeys(label for part in each for label in part))
+        of: Variables | None = getattr(one, variables)
+        several = of is not None and len(of.names) > 1
+        columns = list(zip(*labels, strict=True)) if several else [labels]
+        names = of.names if of is not None else (kind,)
+        told = {name: one.levels[name] for name in names if name in one.levels}
+        named = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        world[kind], world[variables] = made(named, told, more)
+        place = {label: k for k, label in enumerate(world[kind])}
+        numbers.append([np.array([place[label] for label in getattr(log, kind)]) for log in both])
+    units = [np.zeros(1, np.int64)] * 2
+    if one.units is not None and other.units is not None:
+        labels = in_order(dict.fromkeys([*one.units, *other.units]))
+        world["units"] = tuple(labels)
+        place = {label: k for k, label in enumerate(labels)}
+        units = [np.array([place[label] for label in log.units or ()]) for log in both]
+    problems = dict(one.problems)
+    for reason, n in other.problems.items():
+        problems[reason] = problems.get(reason, 0) + n
+    world |= {"problems": problems, "reward_range": one.reward_range}
+    world |= {name: getattr(one, name) + getattr(other, name) for name in ("skipped", "censored")}
+    S, A = len(world["states"]), len(world["actions"])
+    if one.kept is not None and other.kept is not None:
+        s, a = numbers
+        rows = _rows_of(one.kept, other.kept, s, a, units, len(one.starts))
+        return Log(counts=tally(S, A, rows.s, rows.a, rows.r, rows.t), kept=rows, **world)
+    parts = [
+        log.triples._replace(s=s[log.triples.s], a=a[log.triples.a], t=s[log.triples.t],
+                             unit=u[log.triples.unit])
+        for log, s, a, u in zip(both, *numbers, units, strict=True)
+    ]  # fmt: skip
+    seen = merged(parts, S, A)
+    episodes = together([log.episodes for log in both], units, len(world.get("units") or (None,)))
+    return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
+
+
+def _rows_of(one: Rows, other: Rows, s: Any, a: Any, u: Any, before: int) -> Rows:
+    """The rows of two logs, whose numbers of states, actions and units are these."""
+    parts = []
+    for rows, of_s, of_a, of_u, first in zip((one, other), s, a, u, (0, before), strict=True):
+        unit = None if rows.unit is None else of_u[rows.unit].astype(np.int32)
+        numbered = {"s": of_s[rows.s], "a": of_a[rows.a], "t": of_s[rows.t]}
+        small: Any = {name: x.astype(np.int32) for name, x in numbered.items()}
+        parts.append(rows._replace(episode=rows.episode + np.int32(first), unit=unit, **small))
+    both: Any = [
+        None if x is None or y is None else np.concatenate([x, y])
+        for x, y in zip(*parts, strict=True)
+    ]
+    return Rows(*both)
+
+
+def _check(
+    summed: tuple[Seen, Episodes], rows: Mapping[str, NDArray[Any]], S: int, A: int, U: int
+) -> None:
+    """Refuse a file whose numbers are those of no log."""
+    seen, episodes = summed
+    limits = {"unit": U, "s": S, "a": A, "t": S}
+    tables = [seen._asdict(), rows] if rows else [seen._asdict()]
+    for table in tables:
+        if len({len(each) for each in table.values()}) != 1 or not len(table["s"]):
+            raise ValueError("holds a log whose columns differ in length, or are empty")
+        for name, n in limits.items():
+            if name in table and not ((table[name] >= 0) & (table[name] < n)).all():
+                raise ValueError(
+                    f"holds a log with a number of {name} that is not from 0 to {n - 1}"
+                )
+    if any(each.shape != (U,) for each in episodes) or not (seen.n > 0).all():
+        raise ValueError("holds a log whose counts are none")
+
+
+def _columns_of(made_of: Variables | None) -> Any:
+    return None if made_of is None else made_of.names
 
 
 class _ByUnit(Mapping[Any, Log]):

@@ -47,6 +47,7 @@ class Columns(NamedTuple):
     propensity: str | None
     bins: dict[str, Any]
     levels: dict[str, Any]
+    counts: dict[str, str | None] | None = None  # numbers of what was counted elsewhere, by name
 
     def fields(self) -> Iterator[tuple[str, str, str]]:
         """Each column by the name that it gets, with its own name and what it holds."""
@@ -60,6 +61,9 @@ class Columns(NamedTuple):
         for name, holds in single:
             if (column := getattr(self, name)) is not None:
                 yield name, column, holds
+        for name, counted in (self.counts or {}).items():
+            if counted is not None:
+                yield name, counted, "number"
         several = (("s", self.state), ("t", self.after or []), ("a", self.action), ("u", self.unit))
         for letter, columns in several:
             for j, column in enumerate(columns):
@@ -253,6 +257,12 @@ class Asking:
         if c.propensity is not None:
             text = "a propensity is above 0 and at most 1"
             wrong("NOT (propensity > 0 AND propensity <= 1)", c.propensity, text)
+        for name, column in (c.counts or {}).items():
+            if column is not None:
+                text = "this is no whole number from 0 on, but it is counted"
+                whole = f"isfinite({name}) AND {name} >= 0"
+                whole += f" AND {name} % 1 = 0" * (name != "reward2")
+                wrong(f"NOT ({whole})", column, text)
         if c.done is not None:
             wrong("done IS NULL", c.done, "a flag is True, False, 0 or 1")
             d = "coalesce(done, false)"

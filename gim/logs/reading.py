@@ -30,7 +30,7 @@ from gim.logs.order import (
 )
 from gim.logs.sources import Table
 from gim.logs.start import range_of, start_in
-from gim.logs.triples import Episodes, Triples, counts_of, merged
+from gim.logs.triples import Episodes, Seen, counts_of, merged
 from gim.model.tally import tally
 
 MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
@@ -112,15 +112,15 @@ def from_log(
     """
     if is_dataset(source):
         episode, step, done = episode or "episode", step or "step", done or "done"
-    names, after = _names("state", state), None
+    names, after = named("state", state), None
     if next_state is not None:
-        after = _names("next_state", next_state)
+        after = named("next_state", next_state)
         if len(after) != len(names):
             raise ValueError(
                 f"{len(names)} columns of state, but {len(after)} of next_state: name as many, or "
                 "give next_state=None, which takes them from the next row of the episode"
             )
-    actions, units = _names("action", action), [] if unit is None else _names("unit", unit)
+    actions, units = named("action", action), [] if unit is None else named("unit", unit)
     of_columns = {"bins": bins, "levels": levels}
     for what, given in of_columns.items():
         if not isinstance(given, (Mapping, type(None))):
@@ -239,7 +239,7 @@ class _Reading:
         order = np.argsort(np.repeat(began, lengths), kind="stable")
         x = {name: each[order] for name, each in x.items()}
         episode = np.repeat(np.arange(began.size), lengths[np.argsort(began)])
-        world, numbers = self._numbered(x)
+        world, numbers = numbered(self.asking, x)
         u, s, a, t = (each.astype(np.int32) for each in numbers)
         done, r = x["kind"] & ENDED > 0, x["r"].astype(np.float64)
         resumed, chance = x["kind"] & RESUMED > 0, x["p"] if c.propensity else None
@@ -251,32 +251,32 @@ class _Reading:
     def _sums(self) -> Log:
         """The log without its rows."""
         x, told = self.asking.sums(self.facts.large)
-        world, (u, s, a, t) = self._numbered(x)
+        world, (u, s, a, t) = numbered(self.asking, x)
         n, kind = x["n"], x["kind"]
         begun, ended = n * (kind & BEGUN > 0), n * (kind & ENDED > 0)
         S, A = len(world["states"]), len(world["actions"])
-        seen = Triples(u, s, a, t, n, x["paid"], x["paid2"], begun, ended, x["likely"])
+        seen = Seen(u, s, a, t, n, x["paid"], x["paid2"], begun, ended, x["likely"])
         seen = merged([seen], S, A)
         episodes = Episodes(*(told[name] for name in Episodes._fields))
         return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
 
-    def _numbered(self, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-        """States, actions and units as a log has them, and the numbers of rows among them."""
-        c, ask = self.columns, self.asking
-        s, t = x["s"], x["t"]
-        met, over = np.union1d(s, t[t != END]), bool((t == END).any())
-        acts, units = np.unique(x["a"]), np.unique(x["u"])
-        _check_size(met.size + over, acts.size)
-        told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
-        told |= c.levels
-        world: dict[str, Any] = {"over": over, "levels": told}
-        world["states"], world["variables"] = made(ask.columns_of(met, c.state), told, over)
-        world["actions"], world["action_variables"] = made(ask.columns_of(acts, c.action), told)
-        if c.unit:
-            world["units"], _ = made(ask.columns_of(units, c.unit), {})
-        to = np.where(t == END, met.size, np.searchsorted(met, t))
-        found = [(units, x["u"]), (met, s), (acts, x["a"])]
-        return world, [*(np.searchsorted(of, each) for of, each in found), to]
+
+def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """States, actions and units as a log has them, and the numbers of rows among them."""
+    c, s, t = ask.columns, x["s"], x["t"]
+    met, over = np.union1d(s, t[t != END]), bool((t == END).any())
+    acts, units = np.unique(x["a"]), np.unique(x["u"])
+    _check_size(met.size + over, acts.size)
+    told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
+    told |= c.levels
+    world: dict[str, Any] = {"over": over, "levels": told}
+    world["states"], world["variables"] = made(ask.columns_of(met, c.state), told, over)
+    world["actions"], world["action_variables"] = made(ask.columns_of(acts, c.action), told)
+    if c.unit:
+        world["units"], _ = made(ask.columns_of(units, c.unit), {})
+    to = np.where(t == END, met.size, np.searchsorted(met, t))
+    found = [(units, x["u"]), (met, s), (acts, x["a"])]
+    return world, [*(np.searchsorted(of, each) for of, each in found), to]
 
 
 def _check_sample(table: Table, columns: Columns) -> None:
@@ -293,7 +293,8 @@ def _check_sample(table: Table, columns: Columns) -> None:
     table.told.clear()
 
 
-def _names(what: str, given: Any) -> list[str]:
+def named(what: str, given: Any) -> list[str]:
+    """The names of columns that an argument gives."""
     wanted = "the name of a column, or a list of names"
     names = [given] if isinstance(given, str) else several(what, given, wanted)
     if not names or not all(isinstance(name, str) for name in names):

@@ -7,15 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
-from gim.model.counts import Counts, grown, new_counts
-from gim.model.hash_table import rehash
+from gim.model import tally
+from gim.model.counts import Counts
+from gim.model.tally import total
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 
 
-class Triples(NamedTuple):
+class Seen(NamedTuple):
     """What happened, each triple (s, a, s') of each unit once, [m] each, in their order."""
 
     unit: Ints  # 0 where there are no units
@@ -29,10 +31,10 @@ class Triples(NamedTuple):
     ended: Ints  # of how many the log says that the episode ended here
     likely: Floats  # sum of propensities; 0 where there are none
 
-    def where(self, which: Any) -> Triples:
+    def where(self, which: Any) -> Seen:
         """Some of them, by a mask, their places or a slice."""
         some: Any = [each[which] for each in self]
-        return Triples(*some)
+        return Seen(*some)
 
 
 class Episodes(NamedTuple):
@@ -63,9 +65,9 @@ class Episodes(NamedTuple):
 SUMMED = ("n", "paid", "paid2", "begun", "ended", "likely")
 
 
-def merged(parts: Sequence[Triples], S: int, A: int) -> Triples:
-    """Triples with numbers of one world, those alike put together."""
-    whole = Triples(*map(np.concatenate, zip(*parts, strict=True)))
+def merged(parts: Sequence[Seen], S: int, A: int) -> Seen:
+    """Seen with numbers of one world, those alike put together."""
+    whole = Seen(*map(np.concatenate, zip(*parts, strict=True)))
     key = ((whole.unit * S + whole.s) * A + whole.a) * S + whole.t
     found, first, place = np.unique(key, return_index=True, return_inverse=True)
     sums: dict[str, Any] = {
@@ -101,30 +103,18 @@ def _extreme(of: np.ufunc, values: NDArray[Any], place: Ints, n: int) -> NDArray
     return np.asarray(of.reduceat(values[order], np.searchsorted(place[order], np.arange(n))))
 
 
-def counts_of(seen: Triples, S: int, A: int) -> Counts:
+def counts_of(seen: Seen, S: int, A: int) -> Counts:
     """Counts of all units together, with rewards by triple.
 
     Example:
         >>> one, pay = np.ones(1, np.int64), np.ones(1)
-        >>> seen = Triples(one * 0, one * 0, one * 0, one, one * 3, pay, pay, one, one, pay)
+        >>> seen = Seen(one * 0, one * 0, one * 0, one, one * 3, pay, pay, one, one, pay)
         >>> counts_of(seen, 2, 1).n.tolist()
         [[3], [0]]
     """
-    counts = new_counts(S, A, by_triple=True)
-    pair = seen.s * A + seen.a
-    counts.n[:] = _summed(seen.n, pair, S * A).reshape(S, A)
-    counts.R[:] = np.bincount(pair, seen.paid, S * A).reshape(S, A)
-    counts.R2[:] = np.bincount(pair, seen.paid2, S * A).reshape(S, A)
-    key = pair * S + seen.t
-    sums = {"next": seen.n, "paid": seen.paid, "paid2": seen.paid2}
-    if not counts.keys.size:
-        for name, values in sums.items():
-            getattr(counts, name)[:] = np.bincount(key, values, S * A * S)
-        return counts
-    found, place = np.unique(key, return_inverse=True)
-    while 2 * found.size >= counts.keys.size:
-        counts = grown(counts)
-    for name, values in sums.items():
-        rehash(found, np.bincount(place, values), counts.keys, getattr(counts, name))
-    counts.taken[0] = found.size
-    return counts
+    alone = merged([seen._replace(unit=seen.unit * 0)], S, A)
+    pair = alone.s * A + alone.a
+    ends = np.searchsorted(pair, np.arange(S * A + 1))
+    N = sparse.csr_array((alone.n.astype(np.float64), alone.t, ends), shape=(S * A, S))
+    sums: Any = [np.bincount(pair, x, S * A).reshape(S, A) for x in (alone.paid, alone.paid2)]
+    return total([tally.Triples(N, alone.paid, alone.paid2, *sums)], S, A)

@@ -133,8 +133,19 @@ def priors_given(
     given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
     if given and type(agent).belief is Agent.belief:
         raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
-    models = [_model(each, task, said) for each in given]
-    judged, found = agent.judges_priors(), []
+    return models_given(given, agent.judges_priors(), task, said, names)
+
+
+def models_given(
+    prior: Any,
+    judged: bool,
+    task: Task,
+    said: tuple[Names, Names],
+    names: tuple[Names, Names],
+) -> tuple[LearnedModel, ...]:
+    """The same for whoever infers; `judged`: priors are, by what is seen."""
+    given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
+    models, found = [_model(each, task, said) for each in given], []
     for model in models:
         if (model.S, model.A) != (task.S, task.A) and not (judged and same_variables(model, task)):
             raise ValueError(

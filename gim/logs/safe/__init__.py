@@ -34,6 +34,13 @@ METHODS: dict[str, type[Safe]] = {
 __all__ = ["METHODS", "Case", "Safe", "safe_policy"]
 
 
+def spec_of(method: Safe) -> str:
+    """The spec string of a safe policy; "" of one of one's own."""
+    name = next((name for name, made in METHODS.items() if made is type(method)), "")
+    told = [f"{x}={y}" for x, y in vars(method).items() if y is not None]
+    return f"{name}:{','.join(told)}" if name and told else name
+
+
 def safe_policy(given: Any) -> Safe:
     """The method of this name or spec string; one that is built already is passed on.
 
