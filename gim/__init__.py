@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from gim.envs.base import make
     from gim.envs.worlds import World
     from gim.logs.believing import believe
+    from gim.logs.check import check
     from gim.logs.counted import from_counts
     from gim.logs.learned import Learned
     from gim.logs.learning import learn
@@ -125,6 +126,7 @@ __all__ = [
     "World",
     "believe",
     "certify",
+    "check",
     "completion",
     "constrained",
     "evaluate",

@@ -52,6 +52,7 @@ gim: reinforcement learning by analogy in finite Markov decision processes
   gim envs                                    the worlds there are, with their parameters
   gim agents                                  the agents there are, with theirs
 
+  gim check LOG.csv                           what is wrong with a log or an environment
   gim learn LOG.csv --out FOLDER              a policy from a log of what happened
   gim compare riverswim --agents "psrl,gim"   agents side by side, with intervals
   gim new agent NAME                          a file to begin with, for an agent of your own

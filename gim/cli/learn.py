@@ -50,9 +50,24 @@ PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: th
 
 def options(parser: argparse.ArgumentParser) -> None:
     """Take a log, what its columns are, and how careful to be."""
-    add = parser.add_argument
     text = "a CSV or Parquet file, a folder or a glob of them, or the URL of a database"
-    add("log", metavar="LOG", help=text)
+    parser.add_argument("log", metavar="LOG", help=text)
+    columns(parser)
+    add = parser.add_argument
+    add("--skip", action="store_true", help="leave out rows that cannot be used, and count them")
+    add("--infer", default="analogy", metavar="METHOD", help="analogy, or none")
+    add("--safe", metavar="METHOD", help="spibb, ramdp:kappa=1, ... (see docs/logs.md)")
+    add("--discount", type=float, metavar="G", help="weight of each step against the one before")
+    add("--horizon", type=whole, metavar="H", help="steps to plan for (the longest episode)")
+    text = "plan for the average reward of a step, without end"
+    add("--average", action="store_true", help=text)
+    add("--out", type=Path, metavar="FOLDER", help="where to write")
+    add("--explain", action="store_true", help="show the SQL that reads the log, and learn nothing")
+
+
+def columns(parser: argparse.ArgumentParser) -> None:
+    """Take what the columns of a log are."""
+    add = parser.add_argument
     add("--query", metavar="SQL", help="of a database: a SELECT, or the name of a table")
     add("--state", default="s", metavar="COLUMNS", help="of the state, such as x or x,y (s)")
     add("--action", default="a", metavar="COLUMNS", help="of the action (a)")
@@ -74,27 +89,18 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--reward-range", nargs=2, type=float, metavar=ends, help=text)
     text = "where episodes begin, if the log does not tell; may be given several times"
     add("--start", action="append", metavar="STATE", help=text)
-    add("--skip", action="store_true", help="leave out rows that cannot be used, and count them")
-    add("--infer", default="analogy", metavar="METHOD", help="analogy, or none")
-    add("--safe", metavar="METHOD", help="spibb, ramdp:kappa=1, ... (see docs/logs.md)")
-    add("--discount", type=float, metavar="G", help="weight of each step against the one before")
-    add("--horizon", type=whole, metavar="H", help="steps to plan for (the longest episode)")
-    text = "plan for the average reward of a step, without end"
-    add("--average", action="store_true", help=text)
-    add("--out", type=Path, metavar="FOLDER", help="where to write")
-    add("--explain", action="store_true", help="show the SQL that reads the log, and learn nothing")
 
 
 def run(args: argparse.Namespace) -> int:
     """Read, learn, write."""
     if args.explain:
-        print(";\n".join(_read(args).sql) + ";")
+        print(";\n".join(read(args).sql) + ";")
         return 0
     if args.out is None:
         raise ValueError("--out FOLDER: say where to write")
     if args.out.exists() and not args.out.is_dir():
         raise ValueError(f"--out {args.out}: that is a file, give a folder")
-    log = _read(args)
+    log = read(args)
     _forecast(log, args)
     if log.units is not None:
         return _by_unit(log, args)
@@ -200,7 +206,8 @@ def _forecast_for_ever(learned: Learned, bar: Progress) -> None:
         )
 
 
-def _read(args: argparse.Namespace) -> Log:
+def read(args: argparse.Namespace) -> Log:
+    """The log that these options describe."""
     try:
         return from_log(
             args.log,
