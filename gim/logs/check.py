@@ -198,7 +198,8 @@ def _strays(log: Log) -> Iterable[str]:
             s, a = divmod(k, log.A)
             yield (
                 f"{log.actions[a]!r} in {log.states[s]!r} led elsewhere "
-                f"{total[k] - most[k]:.0f} of {total[k]:.0f} times, where {certain:,} other pairs always do the same"
+                f"{total[k] - most[k]:.0f} of {total[k]:.0f} times, where {certain:,} other pairs "
+                "always do the same"
             )
 
 
