@@ -83,6 +83,11 @@ def belief_of_log(
     belief = inferred_when_due(belief, infer, mind, seen_range(log.counts))
     elsewhere = infer is not None and infer.elsewhere
     prior = belief.prior if elsewhere else within_experience(belief.prior, log.counts)
+    if prior.speaks:  # in a state that nobody has met there is nothing to overrule
+        met_ = log.left | np.isin(np.arange(log.S), log.triples.t)
+        n0, r_n0 = (np.where(met_[:, None], x, whole) for x, whole in
+                    ((prior.n0, belief.prior.n0), (prior.r_n0, belief.prior.r_n0)))  # fmt: skip
+        prior = prior._replace(n0=n0, r_n0=r_n0)
     if belief.prior.speaks and not prior.speaks:
         notes.append(UNCONVINCED)
     allowed = log.allowed | log.terminal[:, None]

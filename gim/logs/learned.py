@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -128,26 +127,6 @@ class Learned:
             arrays |= {f"prior{k}.{name}": each for name, each in prior.arrays.items()}
         meta["priors"] = [prior.meta for prior in priors]
         return files.Packed(arrays, meta)
-
-    @classmethod
-    def unpack(cls, arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Learned:
-        """The inverse of `pack`."""
-        from gim.logs.learning import learn
-
-        def part(name: str) -> dict[str, NDArray[Any]]:
-            return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
-
-        given: dict[str, Any] = {
-            name: arrays[name] for name in ("baseline", "rewards") if name in arrays
-        }
-        priors = enumerate(meta["priors"])
-        prior = [LearnedModel.unpack(part(f"prior{k}"), each) for k, each in priors]
-        log = Log.unpack(part("log"), meta["log"])
-        found = learn(log, **dict(meta["asked"]), **given, prior=prior or None)
-        states, actions = log.names()
-        policy = Policy(arrays["policy"], states, actions, seen=arrays["known"].astype(bool))
-        model = LearnedModel.unpack(part("model"), meta["model"])
-        return replace(found, policy=policy, model=model)
 
     @property
     def gain(self) -> Floats:

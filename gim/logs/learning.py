@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gim._base.arguments import whole
 from gim.logs.bans import check_allowed, restricted, restriction
@@ -18,6 +21,7 @@ from gim.logs.safe import safe_policy, spec_of
 from gim.logs.units import learn_units
 from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
+from gim.model.learned import LearnedModel
 from gim.model.rewards import Payments
 from gim.planning.checks import checked_discount, checked_weight
 
@@ -129,7 +133,7 @@ def learn(
     chosen, (states, actions) = method(found.case), log.names()
     check_allowed(chosen, log, f"the safe policy {type(method).__name__}")
     known = found.supported.any(axis=1) | log.left | log.terminal
-    policy = Policy(chosen, states, actions, seen=known)
+    policy = Policy(chosen, states, actions, seen=known, declared=log.declared)
     asked: dict[str, Any] = {
         "infer": None if infer is None else str(infer),
         "safe": spec_of(method),
@@ -139,6 +143,26 @@ def learn(
     asked |= {} if baseline is None else {"baseline": acted}
     asked |= {} if isinstance(rewards, str) else {"rewards": found.case.r}
     return Learned(log, policy, found.model, method, found, average, change, asked)
+
+
+def unpack_learned(arrays: Mapping[str, NDArray[Any]], meta: Mapping[str, Any]) -> Learned:
+    """The inverse of `Learned.pack`."""
+
+    def part(name: str) -> dict[str, NDArray[Any]]:
+        return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
+
+    given: dict[str, Any] = {
+        name: arrays[name] for name in ("baseline", "rewards") if name in arrays
+    }
+    priors = enumerate(meta["priors"])
+    prior = [LearnedModel.unpack(part(f"prior{k}"), each) for k, each in priors]
+    log = Log.unpack(part("log"), meta["log"])
+    found = learn(log, **dict(meta["asked"]), **given, prior=prior or None)
+    states, actions = log.names()
+    policy = Policy(arrays["policy"], states, actions, seen=arrays["known"].astype(bool),
+                    declared=log.declared)  # fmt: skip
+    model = LearnedModel.unpack(part("model"), meta["model"])
+    return replace(found, policy=policy, model=model)
 
 
 class Held(NamedTuple):

@@ -7,6 +7,7 @@ from typing import Any, Literal, overload
 
 from gim._base import files
 from gim.logs.learned import Learned
+from gim.logs.learning import unpack_learned
 from gim.logs.log import Log
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
@@ -18,7 +19,7 @@ from gim.runs.runs import Run
 Loaded = loading.Loaded | Log | Learned
 
 KINDS["log"] = Log.unpack
-KINDS["learned"] = Learned.unpack
+KINDS["learned"] = unpack_learned
 
 
 @overload

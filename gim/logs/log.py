@@ -17,8 +17,8 @@ from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
 from gim.belief.knowledge import Knowledge, believed_model
 from gim.logs.bans import restricted
-from gim.logs.labels import in_order, made
-from gim.logs.triples import Episodes, Seen, counts_of, merged, together
+from gim.logs.joining import joined
+from gim.logs.triples import Episodes, Rows, Seen, counts_of, merged, together
 from gim.mdp.names import Names, label_of, plain
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import NONE, matched, some_of, unmatched
@@ -30,21 +30,7 @@ from gim.model.task import Task
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-TOLD = ("skipped", "problems", "censored", "over", "reward_range")  # as a file has them
-
-
-class Rows(NamedTuple):
-    """The transitions one by one, episode by episode, [n] each."""
-
-    episode: NDArray[np.int32]  # from 0, rising
-    s: NDArray[np.int32]
-    a: NDArray[np.int32]
-    r: Floats
-    t: NDArray[np.int32]  # the next state
-    done: Bools  # whether the log says that the episode ended here
-    propensity: Floats | None  # of the action, where the log has it
-    resumed: Bools  # whether what came just before, in the episode, is missing or left out
-    unit: NDArray[np.int32] | None = None  # its number in `log.units`, where there are units
+TOLD = ("skipped", "problems", "censored", "over", "reward_range", "declared")  # as a file has them
 
 
 class Coverage(NamedTuple):
@@ -82,6 +68,8 @@ class Log:
         given_start: [S] where episodes begin, if that was said, and what is missing to 1 in states
             that the log does not have; None: where its own do.
         reward_range: the least and the largest reward of a step, if that was said.
+        declared: the values that each variable of a state can have, where that was said; a policy
+            then answers in all states that are made of them.
     """
 
     counts: Counts
@@ -102,6 +90,7 @@ class Log:
     over: bool = False
     given_start: Floats | None = None
     reward_range: tuple[float, float] | None = None
+    declared: dict[str, list[Any]] | None = None
 
     @property
     def S(self) -> int:
@@ -325,7 +314,7 @@ class Log:
         """
         if not isinstance(other, Log):
             return NotImplemented
-        return joined(self, other)
+        return Log(**joined(self, other))
 
     def save(self, path: str | Path) -> None:
         """Save to one file, which `gim.load` reads; it holds labels and counts, and rows if kept.
@@ -404,6 +393,7 @@ class Log:
             states,
             actions,
             seen=self.left | self.terminal,
+            declared=self.declared,
         )
 
     def as_prior(self, task: Task, states: Names, actions: Names) -> LearnedModel:
@@ -502,83 +492,6 @@ class Log:
         return "\n".join(lines)
 
 
-def joined(one: Log, other: Log) -> Log:
-    """Two logs as one; see `Log.__add__`."""
-    differ = [name for name in ("reward_range",) if getattr(one, name) != getattr(other, name)]
-    differ += ["levels"] * ({k: list(v) for k, v in one.levels.items()}
-                            != {k: list(v) for k, v in other.levels.items()})  # fmt: skip
-    differ += ["units"] * ((one.units is None) != (other.units is None))
-    differ += [
-        name
-        for name in ("variables", "action_variables")
-        if _columns_of(getattr(one, name)) != _columns_of(getattr(other, name))
-    ]
-    if one.available is not None or other.available is not None:
-        differ.append("available")
-    if differ:
-        raise ValueError(
-            f"these logs differ in {' and '.join(differ)}: read both in one way (and give "
-            "available= to the one that reads all)"
-        )
-    both, over = (one, other), one.over or other.over
-    world: dict[str, Any] = {"over": over, "levels": one.levels, "bins": one.bins}
-    numbers = []
-    for kind, variables, more in (
-        ("states", "variables", over),
-        ("actions", "action_variables", False),
-    ):
-        each = [getattr(log, kind)[: -1 if kind == "states" and log.over else None] for log in both]
-        labels = in_order(dict.fromkeys(label for part in each for label in part))
-        of: Variables | None = getattr(one, variables)
-        several = of is not None and len(of.names) > 1
-        columns = list(zip(*labels, strict=True)) if several else [labels]
-        names = of.names if of is not None else (kind,)
-        told = {name: one.levels[name] for name in names if name in one.levels}
-        named = {name: list(column) for name, column in zip(names, columns, strict=True)}
-        world[kind], world[variables] = made(named, told, more)
-        place = {label: k for k, label in enumerate(world[kind])}
-        numbers.append([np.array([place[label] for label in getattr(log, kind)]) for log in both])
-    units = [np.zeros(1, np.int64)] * 2
-    if one.units is not None and other.units is not None:
-        labels = in_order(dict.fromkeys([*one.units, *other.units]))
-        world["units"] = tuple(labels)
-        place = {label: k for k, label in enumerate(labels)}
-        units = [np.array([place[label] for label in log.units or ()]) for log in both]
-    problems = dict(one.problems)
-    for reason, n in other.problems.items():
-        problems[reason] = problems.get(reason, 0) + n
-    world |= {"problems": problems, "reward_range": one.reward_range}
-    world |= {name: getattr(one, name) + getattr(other, name) for name in ("skipped", "censored")}
-    S, A = len(world["states"]), len(world["actions"])
-    if one.kept is not None and other.kept is not None:
-        s, a = numbers
-        rows = _rows_of(one.kept, other.kept, s, a, units, len(one.starts))
-        return Log(counts=tally(S, A, rows.s, rows.a, rows.r, rows.t), kept=rows, **world)
-    parts = [
-        log.triples._replace(s=s[log.triples.s], a=a[log.triples.a], t=s[log.triples.t],
-                             unit=u[log.triples.unit])
-        for log, s, a, u in zip(both, *numbers, units, strict=True)
-    ]  # fmt: skip
-    seen = merged(parts, S, A)
-    episodes = together([log.episodes for log in both], units, len(world.get("units") or (None,)))
-    return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
-
-
-def _rows_of(one: Rows, other: Rows, s: Any, a: Any, u: Any, before: int) -> Rows:
-    """The rows of two logs, whose numbers of states, actions and units are these."""
-    parts = []
-    for rows, of_s, of_a, of_u, first in zip((one, other), s, a, u, (0, before), strict=True):
-        unit = None if rows.unit is None else of_u[rows.unit].astype(np.int32)
-        numbered = {"s": of_s[rows.s], "a": of_a[rows.a], "t": of_s[rows.t]}
-        small: Any = {name: x.astype(np.int32) for name, x in numbered.items()}
-        parts.append(rows._replace(episode=rows.episode + np.int32(first), unit=unit, **small))
-    both: Any = [
-        None if x is None or y is None else np.concatenate([x, y])
-        for x, y in zip(*parts, strict=True)
-    ]
-    return Rows(*both)
-
-
 def _check(
     summed: tuple[Seen, Episodes], rows: Mapping[str, NDArray[Any]], S: int, A: int, U: int
 ) -> None:
@@ -596,10 +509,6 @@ def _check(
                 )
     if any(each.shape != (U,) for each in episodes) or not (seen.n > 0).all():
         raise ValueError("holds a log whose counts are none")
-
-
-def _columns_of(made_of: Variables | None) -> Any:
-    return None if made_of is None else made_of.names
 
 
 class _ByUnit(Mapping[Any, Log]):

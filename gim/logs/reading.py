@@ -12,9 +12,10 @@ import numpy as np
 
 from gim._base.arguments import several
 from gim.logs.bans import allowed_pairs
+from gim.logs.declaring import declared
 from gim.logs.faults import NAMED
 from gim.logs.labels import made
-from gim.logs.log import Log, Rows
+from gim.logs.log import Log
 from gim.logs.minari import is_dataset
 from gim.logs.order import (
     BEGUN,
@@ -30,7 +31,7 @@ from gim.logs.order import (
 )
 from gim.logs.sources import Table
 from gim.logs.start import range_of, start_in
-from gim.logs.triples import Episodes, Seen, counts_of, merged
+from gim.logs.triples import Episodes, Rows, Seen, counts_of, merged
 from gim.model.tally import tally
 
 MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
@@ -60,6 +61,8 @@ def from_log(
     levels: Mapping[str, Sequence[Any]] | None = None,
     keep: str | None = None,
     strict: bool = True,
+    states: Any = None,
+    variables: Mapping[str, Any] | None = None,
     start: Any = None,
     reward_range: tuple[float, float] | None = None,
 ) -> Log:
@@ -97,6 +100,11 @@ def from_log(
             grow with rows; None: rows, up to some four million of them.
         strict: whether a row that cannot be used is an error; False leaves it out and counts it,
             and does not say of the row before where it led, nor of the row after where it began.
+        states: labels of states that there can be besides those that were met: what is inferred
+            speaks of them, and policies answer there.
+        variables: the same by the values that each column of the state can have. All states that
+            are made of them are listed, where there are not too many; else a policy finds an
+            answer when it is asked, as in the states most like the one it is asked about.
         start: where episodes begin, if the log's own do not tell (it may be one long one): a state,
             a list of states, each alike, or a mapping of states to their chances. States that the
             log does not have count as states of which nothing is known. None: where they did.
@@ -144,6 +152,8 @@ def from_log(
         if strict:
             _check_sample(table, columns)
         log = _Reading(table, columns, bool(strict), keep).log()
+    if states is not None or variables is not None:
+        log = declared(log, states, variables)
     if reward_range is not None:
         log = replace(log, reward_range=range_of(reward_range, log.paid))
     if start is not None:

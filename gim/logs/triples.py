@@ -14,7 +14,22 @@ from gim.model.counts import Counts
 from gim.model.tally import total
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Floats = NDArray[np.float64]
+
+
+class Rows(NamedTuple):
+    """The transitions one by one, episode by episode, [n] each."""
+
+    episode: NDArray[np.int32]  # from 0, rising
+    s: NDArray[np.int32]
+    a: NDArray[np.int32]
+    r: Floats
+    t: NDArray[np.int32]  # the next state
+    done: Bools  # whether the log says that the episode ended here
+    propensity: Floats | None  # of the action, where the log has it
+    resumed: Bools  # whether what came just before, in the episode, is missing or left out
+    unit: NDArray[np.int32] | None = None  # its number in `log.units`, where there are units
 
 
 class Seen(NamedTuple):

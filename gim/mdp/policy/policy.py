@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from gim._base import files, html
 from gim._base.arguments import several, whole
 from gim._base.terminal import table
-from gim.mdp.names import MOST, Names
+from gim.mdp.names import MOST, Names, label_of
 from gim.mdp.policy.changes import Array, Changes, array_of, changes_of, packed, unpacked
 from gim.mdp.policy.csv_file import read_csv, write_csv
 from gim.mdp.policy.json_file import read_json, write_json
@@ -37,7 +38,9 @@ class Policy:
         states: their labels, or `Names`; None: they are numbers.
         actions: likewise, or how many there are; None: those that the array needs.
         seen: [S] bool, the states that the policy knows; None: all. To ask it about another is an
-            error.
+            error, unless it is declared.
+        declared: the values that each variable of a state can have. In a state that is made of them
+            and not known, the policy does what it does most in the known states most like it.
 
     Example:
         >>> policy = Policy([[1, 0], [0, 0]], states=["shore", "deep"], actions=["stay", "swim"])
@@ -62,6 +65,7 @@ class Policy:
         actions: Names | Sequence[Any] | int | None = None,
         *,
         seen: ArrayLike | None = None,
+        declared: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         self._array = _checked(np.array(array))
         drawn = self._array.dtype.kind == "f"
@@ -79,6 +83,7 @@ class Policy:
             raise ValueError(f"seen must be bool [{S}]")
         self._array.setflags(write=False)
         self._rng = np.random.default_rng(0)
+        self.declared = None if declared is None else {x: list(y) for x, y in declared.items()}
 
     # -- what it says
 
@@ -91,15 +96,66 @@ class Policy:
             step: the step of the episode, from 0; of no account where all steps are alike.
             rng: for a policy that draws its actions; None: a stream of the policy's own.
         """
-        return self.actions[self.index(self.states.find(state), step, rng)]
+        try:
+            s = self.states.find(state)
+        except ValueError:
+            if self.declared is None:
+                raise
+            return self.actions[self._alike(state, step)]
+        return self.actions[self.index(s, step, rng)]
 
     def index(self, s: int, step: int = 0, rng: np.random.Generator | None = None) -> int:
         """The number of the action in state number s."""
         s = whole("state", s, 0, len(self.states) - 1)
         if self.seen is not None and not self.seen[s]:
+            if self.declared is not None:
+                return self._alike(self.states[s], step)
             raise ValueError(f"state {self.states[s]!r} was never seen: the policy cannot say")
         row = self._array if self.horizon is None else self._array[self._step(step)]
         return int(row[s]) if row.ndim == 1 else self._draw(row[s], rng)
+
+    def _alike(self, state: Any, step: int) -> int:
+        """What is done most in the known states that differ least from one that is not known.
+
+        They differ by the places of their values among those that there can be, added up.
+        """
+        assert self.declared is not None
+        names = list(self.declared)
+        if isinstance(state, Mapping):
+            state = [state.get(name) for name in names]
+        label = label_of(state)
+        values = label if isinstance(label, tuple) else (label,)
+        places, known = self._places
+        for name, value in zip(names, values, strict=False):
+            if value not in places[name]:
+                some = ", ".join(map(repr, self.declared[name][:5]))
+                raise ValueError(f"{name} = {value!r} is none of what there can be: {some}, ...")
+        if len(values) != len(names):
+            raise ValueError(f"{state!r} is no state: give {', '.join(names)}")
+        own = np.array([places[name][x] for name, x in zip(names, values, strict=True)])
+        far = np.abs(known[:, 1:] - own).sum(axis=1)
+        near = known[far == far.min(), 0]
+        row = self._array if self.horizon is None else self._array[self._step(step)]
+        chances = np.eye(len(self.actions))[row[near]] if row.ndim == 1 else row[near]
+        return int(chances.sum(axis=0).argmax())
+
+    @cached_property
+    def _places(self) -> tuple[dict[str, dict[Any, int]], NDArray[np.int64]]:
+        """The place of each value, and the known states by number and places, [n, 1 + k]."""
+        assert self.declared is not None
+        places = {x: {value: k for k, value in enumerate(y)} for x, y in self.declared.items()}
+        rows = []
+        for s in range(len(self.states)):
+            label = self.states[s]
+            values = label if isinstance(label, tuple) else (label,)
+            if self.seen is not None and not self.seen[s]:
+                continue
+            each = list(zip(places.values(), values, strict=False))
+            if len(values) == len(places) and all(x in of for of, x in each):
+                rows.append([s, *(of[x] for of, x in each)])
+        if not rows:
+            raise ValueError("the policy knows no state, so it cannot say")
+        return places, np.array(rows)
 
     def _step(self, step: int) -> int:
         last = (self.horizon or 1) - 1
@@ -172,12 +228,17 @@ class Policy:
 
     def pack(self) -> files.Packed:
         """Arrays and JSON that `unpack` turns into the same policy."""
-        return packed(self._changes())
+        arrays, meta = packed(self._changes())
+        told = {} if self.declared is None else {"declared": self.declared}
+        return files.Packed(arrays, meta | told)
 
     @classmethod
     def unpack(cls, arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Policy:
         """The inverse of `pack`."""
-        return cls.of(unpacked(arrays, meta))
+        found = cls.of(unpacked(arrays, meta))
+        if (told := meta.get("declared")) is not None:
+            found.declared = {x: list(map(label_of, y)) for x, y in told.items()}
+        return found
 
     @classmethod
     def of(cls, given: Changes, limit: int = files.LIMIT) -> Policy:

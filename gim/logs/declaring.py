@@ -1,0 +1,74 @@
+"""States that nobody has logged: what there can be besides what a log has met."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from gim._base.arguments import several
+from gim._base.params import brief
+from gim.logs.joining import world_of_labels
+from gim.logs.log import Log
+from gim.logs.triples import counts_of, merged
+from gim.mdp.names import label_of
+from gim.model.tally import tally
+
+LISTED = 1 << 15  # states that are listed, whether they were met or not
+
+
+def declared(log: Log, states: Any, variables: Any) -> Log:
+    """A log with what there can be besides what it has met.
+
+    States are listed where there are not too many; else policies find an answer when asked.
+
+    Args:
+        log: as it was read.
+        states: labels, or None.
+        variables: the values of each column of the state, or None.
+    """
+    labels: list[Any] = []
+    if states is not None:
+        labels = list(map(label_of, several("states", states, "labels")))
+    levels: dict[str, list[Any]] | None = None
+    if variables is not None:
+        names = list(log.variables.names) if log.variables is not None else []
+        if not isinstance(variables, Mapping) or set(variables) != set(names):
+            raise ValueError(
+                f"variables = {brief(variables)}: give the values of each column of the state, "
+                f"which are {', '.join(names) or 'none: name columns of numbers or several'}"
+            )
+        levels = {
+            x: [*map(label_of, several(f"variables[{x!r}]", variables[x], "values"))] for x in names
+        }
+        met = log.states[: len(log.states) - log.over]
+        columns = zip(*met, strict=True) if len(names) > 1 else [met]
+        for name, values in zip(names, columns, strict=True):
+            if lost := sorted(set(values) - set(levels[name]), key=str):
+                raise ValueError(f"the log has {name} = {lost[0]!r}, which variables= leaves out")
+        if math.prod(map(len, levels.values())) <= LISTED:
+            each = itertools.product(*levels.values())
+            labels += [values if len(names) > 1 else values[0] for values in each]
+    if len(labels) > LISTED:
+        raise ValueError(
+            f"states= lists {len(labels):,} states, more than {LISTED:,}: give variables="
+        )
+    log = replace(log, declared=levels)
+    own = log.states[: len(log.states) - log.over]
+    width = {len(x) if isinstance(x, tuple) else 0 for x in [*own, *labels]}
+    if len(width) > 1:
+        raise ValueError("states= are made of other columns than those of the log")
+    if set(labels) <= set(own):
+        return log
+    world, ((s,), _) = world_of_labels([log], [*own, *labels], log.actions, log.over)
+    S, A = len(world["states"]), len(world["actions"])
+    if log.kept is not None:
+        rows = log.kept._replace(s=s[log.kept.s].astype(np.int32), t=s[log.kept.t].astype(np.int32))
+        counts = tally(S, A, rows.s, rows.a, rows.r, rows.t)
+        return replace(log, **world, kept=rows, counts=counts)
+    seen = merged([log.triples._replace(s=s[log.triples.s], t=s[log.triples.t])], S, A)
+    return replace(log, **world, summed=(seen, log.episodes), counts=counts_of(seen, S, A))

@@ -1,0 +1,102 @@
+"""Two logs as one, by their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gim.logs.labels import in_order, made
+from gim.logs.triples import Rows, counts_of, merged, together
+from gim.mdp.variables import Variables
+from gim.model.tally import tally
+
+
+def joined(one: Any, other: Any) -> dict[str, Any]:
+    """What two logs are as one; see `Log.__add__`."""
+    differ = [
+        name for name in ("reward_range", "declared") if getattr(one, name) != getattr(other, name)
+    ]
+    differ += ["levels"] * ({k: list(v) for k, v in one.levels.items()}
+                            != {k: list(v) for k, v in other.levels.items()})  # fmt: skip
+    differ += ["units"] * ((one.units is None) != (other.units is None))
+    differ += [
+        name
+        for name in ("variables", "action_variables")
+        if _columns_of(getattr(one, name)) != _columns_of(getattr(other, name))
+    ]
+    if one.available is not None or other.available is not None:
+        differ.append("available")
+    if differ:
+        raise ValueError(
+            f"these logs differ in {' and '.join(differ)}: read both in one way (and give "
+            "available= to the one that reads all)"
+        )
+    both, over = (one, other), one.over or other.over
+    states = [each for log in both for each in log.states[: len(log.states) - log.over]]
+    world, numbers = world_of_labels(both, states, [*one.actions, *other.actions], over)
+    units = [np.zeros(1, np.int64)] * 2
+    if one.units is not None and other.units is not None:
+        labels = in_order(dict.fromkeys([*one.units, *other.units]))
+        world["units"] = tuple(labels)
+        place = {label: k for k, label in enumerate(labels)}
+        units = [np.array([place[label] for label in log.units or ()]) for log in both]
+    problems = dict(one.problems)
+    for reason, n in other.problems.items():
+        problems[reason] = problems.get(reason, 0) + n
+    world |= {"problems": problems, "reward_range": one.reward_range, "declared": one.declared}
+    world |= {name: getattr(one, name) + getattr(other, name) for name in ("skipped", "censored")}
+    S, A = len(world["states"]), len(world["actions"])
+    if one.kept is not None and other.kept is not None:
+        s, a = numbers
+        rows = _rows_of(one.kept, other.kept, s, a, units, len(one.starts))
+        return world | {"counts": tally(S, A, rows.s, rows.a, rows.r, rows.t), "kept": rows}
+    parts = [
+        log.triples._replace(s=s[log.triples.s], a=a[log.triples.a], t=s[log.triples.t],
+                             unit=u[log.triples.unit])
+        for log, s, a, u in zip(both, *numbers, units, strict=True)
+    ]  # fmt: skip
+    seen = merged(parts, S, A)
+    episodes = together([log.episodes for log in both], units, len(world.get("units") or (None,)))
+    return world | {"counts": counts_of(seen, S, A), "kept": None, "summed": (seen, episodes)}
+
+
+def _rows_of(one: Rows, other: Rows, s: Any, a: Any, u: Any, before: int) -> Rows:
+    """The rows of two logs, whose numbers of states, actions and units are these."""
+    parts = []
+    for rows, of_s, of_a, of_u, first in zip((one, other), s, a, u, (0, before), strict=True):
+        unit = None if rows.unit is None else of_u[rows.unit].astype(np.int32)
+        numbered = {"s": of_s[rows.s], "a": of_a[rows.a], "t": of_s[rows.t]}
+        small: Any = {name: x.astype(np.int32) for name, x in numbered.items()}
+        parts.append(rows._replace(episode=rows.episode + np.int32(first), unit=unit, **small))
+    both: Any = [
+        None if x is None or y is None else np.concatenate([x, y])
+        for x, y in zip(*parts, strict=True)
+    ]
+    return Rows(*both)
+
+
+def world_of_labels(
+    logs: Sequence[Any], states: Iterable[Any], actions: Iterable[Any], over: bool
+) -> tuple[dict[str, Any], list[Any]]:
+    """States and actions of these labels, and the numbers of those of each log among them."""
+    one, numbers = logs[0], []
+    world: dict[str, Any] = {"over": over, "levels": one.levels, "bins": one.bins}
+    kinds = (("states", "variables", states, over), ("actions", "action_variables", actions, False))
+    for kind, variables, each, more in kinds:
+        labels = in_order(dict.fromkeys(each))
+        of: Variables | None = getattr(one, variables)
+        several_columns = of is not None and len(of.names) > 1
+        columns = list(zip(*labels, strict=True)) if several_columns else [labels]
+        names = of.names if of is not None else (kind,)
+        told = {name: one.levels[name] for name in names if name in one.levels}
+        named = {name: list(column) for name, column in zip(names, columns, strict=True)}
+        world[kind], world[variables] = made(named, told, more)
+        place = {label: k for k, label in enumerate(world[kind])}
+        numbers.append([np.array([place[label] for label in getattr(log, kind)]) for log in logs])
+    return world, numbers
+
+
+def _columns_of(made_of: Variables | None) -> Any:
+    return None if made_of is None else made_of.names
