@@ -137,12 +137,15 @@ def test_counts_of_a_warehouse_are_a_log():
             column.append(value.item() if isinstance(value, np.generic) else value)
     what = {"state": "stock", "action": "order", "next_state": "next", "unit": "shop"}
     other = gim.from_counts(table, reward="paid", reward2="paid2", starts="begun", **what)
+    assert list(other.by_unit()) == list(log.units)
     assert (other.states, other.actions, other.units) == (log.states, log.actions, log.units)
     for x, y in zip(other.counts, log.counts, strict=True):
         np.testing.assert_allclose(x, y)
     np.testing.assert_array_equal(other.start, log.start)
     assert other.longest == log.longest
-    one, two = gim.learn(other, horizon=5), gim.learn(log, horizon=5)
+    alone, what = read(rows, keep="counts", unit=None, episode="shop"), what | {"unit": None}
+    other = gim.from_counts(table, reward="paid", reward2="paid2", starts="begun", **what)
+    one, two = gim.learn(other, horizon=5), gim.learn(alone, horizon=5)
     np.testing.assert_array_equal(np.asarray(one.policy), np.asarray(two.policy))
     told = gim.from_counts(table, reward="paid", starts={0: 1.0}, **what)
     assert told.start[told.states.index(0)] == 1
@@ -155,7 +158,7 @@ def test_counts_of_a_warehouse_are_a_log():
 
 
 def test_what_was_learned_is_saved(tmp_path):
-    log = read(shop_rows(), keep="counts", available="all")
+    log = read(shop_rows(), keep="counts", available="all", unit=None, episode="shop")
     learned = gim.learn(log, horizon=6, baseline=lambda stock: 1, safe="spibb:n=3")
     learned.save(tmp_path / "learned.npz")
     again = gim.load(tmp_path / "learned.npz", "learned")
@@ -167,7 +170,7 @@ def test_what_was_learned_is_saved(tmp_path):
 
 
 def test_what_needs_rows_says_so():
-    log = read(shop_rows(), keep="counts")
+    log = read(shop_rows(), keep="counts", unit=None, episode="shop")
     for asked in (lambda: log.part([0]), lambda: log.rows, lambda: log.returns):
         with pytest.raises(ValueError, match=r'this log keeps counts, .*keep="rows"'):
             asked()
