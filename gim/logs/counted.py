@@ -63,9 +63,7 @@ def from_counts(
     begun = starts if isinstance(starts, str) else None
     more = {"n": n, "reward2": reward2, "begun": begun, "ended": ends}
     columns = Columns(names, after, actions, units, reward, None, None, None, None, {}, {}, more)
-    with Table(
-        table, list(dict.fromkeys(column for _, column, _ in columns.fields())), query
-    ) as found:
+    with Table(table, columns.names(), query) as found:
         asking = Asking(found, columns)
         asking.coded(asking.facts())
         wrong = found.run(f"SELECT id, {FAULTY} - s FROM coded WHERE s < {FAULTY} ORDER BY id")

@@ -49,6 +49,10 @@ class Columns(NamedTuple):
     levels: dict[str, Any]
     counts: dict[str, str | None] | None = None  # numbers of what was counted elsewhere, by name
 
+    def names(self) -> list[str]:
+        """All columns, once each."""
+        return list(dict.fromkeys(column for _, column, _ in self.fields()))
+
     def fields(self) -> Iterator[tuple[str, str, str]]:
         """Each column by the name that it gets, with its own name and what it holds."""
         yield "reward", self.reward, "number"

@@ -6,11 +6,12 @@ import shutil
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from gim._base.arguments import several
+from gim.logs import cluster
 from gim.logs.bans import allowed_pairs
 from gim.logs.declaring import declared
 from gim.logs.faults import NAMED
@@ -28,10 +29,11 @@ from gim.logs.order import (
     TWICE,
     Asking,
     Columns,
+    Facts,
 )
-from gim.logs.sources import Table
+from gim.logs.sources import Table, paths_of
 from gim.logs.start import range_of, start_in
-from gim.logs.triples import Episodes, Rows, Seen, counts_of, merged
+from gim.logs.triples import Episodes, Rows, Seen, counts_of, merged, together
 from gim.model.tally import tally
 
 MOST_PAIRS = 1 << 24  # pairs of a state and an action that are counted
@@ -60,6 +62,7 @@ def from_log(
     bins: Mapping[str, Any] | None = None,
     levels: Mapping[str, Sequence[Any]] | None = None,
     keep: str | None = None,
+    engine: str | None = None,
     strict: bool = True,
     states: Any = None,
     variables: Mapping[str, Any] | None = None,
@@ -98,6 +101,9 @@ def from_log(
             stock a variable that rises.
         keep: "rows" keeps transitions one by one; "counts" what they come to, and memory does not
             grow with rows; None: rows, up to some four million of them.
+        engine: None reads by DuckDB alone; "ray" lets workers of Ray, on a cluster or processes of
+            this machine, count one file each, and merges what they found. Counts are kept, and no
+            episode may stand in two files. A worker that is lost has its files counted again.
         strict: whether a row that cannot be used is an error; False leaves it out and counts it,
             and does not say of the row before where it led, nor of the row after where it began.
         states: labels of states that there can be besides those that were met: what is inferred
@@ -142,16 +148,19 @@ def from_log(
             raise ValueError(f"{what} = {name!r}: give the name of a column")
     if keep not in (None, "rows", "counts"):
         raise ValueError(f'keep = {keep!r}: give "rows", "counts" or None')
+    if engine not in (None, "duckdb", "ray") or (engine == "ray" and keep == "rows"):
+        raise ValueError(f'engine = {engine!r}: give "ray", which keeps counts, or None')
     told = {
         name: list(several(f"levels[{name!r}]", x, "labels")) for name, x in (levels or {}).items()
     }
     columns = Columns(names, after, actions, units, **more, bins=dict(bins or {}), levels=told)
-    with Table(
-        source, list(dict.fromkeys(column for _, column, _ in columns.fields())), query
-    ) as table:
-        if strict:
-            _check_sample(table, columns)
-        log = _Reading(table, columns, bool(strict), keep).log()
+    if engine == "ray":
+        log = _by_workers(source, columns, bool(strict))
+    else:
+        with Table(source, columns.names(), query) as table:
+            if strict:
+                _check_sample(table, columns)
+            log = _Reading(table, columns, bool(strict), keep).log()
     if states is not None or variables is not None:
         log = declared(log, states, variables)
     if reward_range is not None:
@@ -164,13 +173,32 @@ def from_log(
     return replace(log, available=may)
 
 
+class Part(NamedTuple):
+    """What the rows of a log, or of a part of it, come to."""
+
+    triples: dict[str, Any]  # sums by triple
+    episodes_of: dict[str, Any]  # sums by unit
+    kept: int  # rows
+    censored: int
+    problems: dict[str, int]  # rows left out, by reason
+    fault: str  # the first of these in words
+    episodes: tuple[Any, ...]  # which there are, where that is asked
+
+
 class _Reading:
     """One log being read."""
 
-    def __init__(self, table: Table, columns: Columns, strict: bool, keep: str | None) -> None:
+    def __init__(
+        self,
+        table: Table,
+        columns: Columns,
+        strict: bool,
+        keep: str | None,
+        facts: Facts | None = None,
+    ) -> None:
         self.table, self.columns, self.strict = table, columns, strict
         self.asking = Asking(table, columns)
-        self.facts = self.asking.facts()
+        self.facts = self.asking.facts() if facts is None else facts
         self.asking.coded(self.facts)
         self.keeps = keep == "rows" or (keep is None and self.facts.n <= MOST_ROWS)
         for remark in (x for levels in self.asking.levels.values() for x in levels.remarks):
@@ -189,22 +217,28 @@ class _Reading:
 
     def log(self) -> Log:
         """All of it."""
+        part = self.part()
+        if part.fault and self.strict:
+            raise ValueError(part.fault)
+        if not self.keeps or not part.kept:
+            return log_of(self.asking, [part], self.facts.n)
+        return replace(self._rows(), **_told(self.asking, [part]))
+
+    def part(self) -> Part:
+        """What its rows come to."""
         often, out = self._followed()
         for kind, n in often.items():
             if kind < FAULTY:
                 out[FAULTY - kind] = out.get(FAULTY - kind, 0) + n
-        skipped = sum(out.values())
-        if out and self.strict:
+        fault = ""
+        if out:
             rows = f"SELECT id, {FAULTY} - kind AS kind FROM followed WHERE kind < {FAULTY}"
             rows += " UNION ALL SELECT id, kind FROM out_of_order" if self.out else ""
             first = self.table.run(f"{rows} ORDER BY id LIMIT {NAMED}")
-            raise ValueError(self.asking.faults.said(first, skipped, FIX))
-        reasons, censored = self.asking.faults.counted(out), often.get(CENSORED, 0)
-        if not often.get(0):
-            raise ValueError(_nothing_left(self.facts.n, reasons, censored))
-        log = self._rows() if self.keeps else self._sums()
-        more: dict[str, Any] = {"skipped": skipped, "problems": reasons, "censored": censored}
-        return replace(log, **more, bins=dict(self.asking.edges), sql=tuple(self.table.told))
+            fault = self.asking.faults.said(first, sum(out.values()), FIX)
+        reasons, kept = self.asking.faults.counted(out), often.get(0, 0)
+        sums = ({}, {}) if self.keeps or not kept else self.asking.sums(self.facts.large)
+        return Part(*sums, kept, often.get(CENSORED, 0), reasons, fault, ())
 
     def _followed(self) -> tuple[dict[int, int], dict[int, int]]:
         """Rows by kind, and those that are out of order by reason.
@@ -258,17 +292,79 @@ class _Reading:
         counts = tally(len(world["states"]), len(world["actions"]), s, a, r, t)
         return Log(counts=counts, kept=rows, **world)
 
-    def _sums(self) -> Log:
-        """The log without its rows."""
-        x, told = self.asking.sums(self.facts.large)
-        world, (u, s, a, t) = numbered(self.asking, x)
-        n, kind = x["n"], x["kind"]
-        begun, ended = n * (kind & BEGUN > 0), n * (kind & ENDED > 0)
-        S, A = len(world["states"]), len(world["actions"])
-        seen = Seen(u, s, a, t, n, x["paid"], x["paid2"], begun, ended, x["likely"])
-        seen = merged([seen], S, A)
-        episodes = Episodes(*(told[name] for name in Episodes._fields))
-        return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), **world)
+
+def counted(table: Table, columns: Columns, facts: Facts) -> Part:
+    """What a part of a log comes to, of all of which these facts are known."""
+    reading = _Reading(table, columns, strict=False, keep="counts", facts=facts)
+    part = reading.part()
+    by = ", ".join(reading.asking.partition)
+    return part._replace(episodes=tuple(table.run(f"SELECT DISTINCT {by} FROM followed")))
+
+
+def log_of(asking: Asking, parts: Sequence[Part], n: int) -> Log:
+    """The log that parts make together, without its rows."""
+    full = [part for part in parts if part.kept]
+    told = _told(asking, parts)
+    if not full:
+        raise ValueError(_nothing_left(n, told["problems"], told["censored"]))
+    x, by = (
+        {name: np.concatenate([of[name] for of in each]) for name in each[0]}
+        for each in ([part.triples for part in full], [part.episodes_of for part in full])
+    )
+    world, (u, s, a, t) = numbered(asking, x)
+    S, A = len(world["states"]), len(world["actions"])
+    often, kind = x["n"], x["kind"]
+    begun, ended = often * (kind & BEGUN > 0), often * (kind & ENDED > 0)
+    seen = merged([Seen(u, s, a, t, often, x["paid"], x["paid2"], begun, ended, x["likely"])], S, A)
+    units = np.searchsorted(np.unique(x["u"]), by["u"])
+    each = Episodes(*(by[name] for name in Episodes._fields))
+    summed = seen, together([each], [units], len(world.get("units") or (None,)))
+    return Log(counts=counts_of(seen, S, A), kept=None, summed=summed, **world, **told)
+
+
+def _by_workers(source: Any, columns: Columns, strict: bool) -> Log:
+    """The counts of files, each of which holds whole episodes."""
+    paths, _ = paths_of(source)
+    if columns.episode is None and not columns.unit:
+        raise ValueError('engine="ray" needs episode= or unit=: each file must hold whole ones')
+    facts = cluster.total(cluster.mapped(_look, [(path, columns) for path in paths]))
+    parts: list[Part] = cluster.mapped(_count, [(path, columns, facts) for path in paths])
+    met: dict[Any, str] = {}
+    for path, part in zip(paths, parts, strict=True):
+        if part.fault and strict:
+            raise ValueError(f"{path}: {part.fault}")
+        for key in part.episodes:
+            if key in met:
+                raise ValueError(
+                    f"an episode (or a unit without episodes) stands in {met[key]} and in {path}: "
+                    "give files that hold whole ones, or leave engine= out"
+                )
+            met[key] = path
+    with Table(paths[0], columns.names()) as table:
+        asking = Asking(table, columns)
+        asking.coded(facts)
+        return log_of(asking, parts, facts.n)
+
+
+def _look(path: str, columns: Columns) -> Facts:
+    with Table(path, columns.names()) as table:
+        return Asking(table, columns).facts()
+
+
+def _count(path: str, columns: Columns, facts: Facts) -> Part:
+    with Table(path, columns.names()) as table:
+        return counted(table, columns, facts)
+
+
+def _told(asking: Asking, parts: Sequence[Part]) -> dict[str, Any]:
+    """What was left out of all parts, and how they were read."""
+    problems: dict[str, int] = {}
+    for part in parts:
+        for reason, n in part.problems.items():
+            problems[reason] = problems.get(reason, 0) + n
+    told: dict[str, Any] = {"skipped": sum(problems.values()), "problems": problems}
+    told |= {"censored": sum(part.censored for part in parts), "bins": dict(asking.edges)}
+    return told | {"sql": tuple(asking.table.told)}
 
 
 def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:

@@ -194,7 +194,7 @@ class Table:
         self.run(f'CREATE TEMP TABLE "log" AS SELECT {self.columns()} FROM given')
 
     def _files(self, source: Any) -> None:
-        paths, hive = _paths(source)
+        paths, hive = paths_of(source)
         listed = "[" + ", ".join(map(_literal, paths)) + "]"
         with open(paths[0], "rb") as file:
             magic = file.read(16)
@@ -442,7 +442,7 @@ def _are_paths(source: Any) -> bool:
     )  # fmt: skip
 
 
-def _paths(source: Any) -> tuple[list[str], bool]:
+def paths_of(source: Any) -> tuple[list[str], bool]:
     """The files that a path, a folder, a glob or a list of them stands for; by partition or not."""
     found: list[str] = []
     for each in source if _are_paths(source) else [source]:
