@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -73,8 +74,11 @@ class Episodes(NamedTuple):
 
     @property
     def sd(self) -> float:
-        """The standard deviation of returns."""
-        return float(np.sqrt(max(self.squares.sum() / self.n.sum() - self.mean**2, 0.0)))
+        """The standard deviation of returns; infinite for one episode, which says nothing of it."""
+        n = float(self.n.sum())
+        if n < 2:
+            return math.inf
+        return math.sqrt(max(float(self.squares.sum()) - n * self.mean**2, 0.0) / (n - 1.0))
 
 
 SUMMED = ("n", "paid", "paid2", "begun", "ended", "likely")
