@@ -8,7 +8,8 @@ from scipy.special import digamma, gammaln
 import gim
 from gim.belief.family import kinds, rewards
 from gim.belief.family.cells import cells_of
-from gim.belief.family.family import blindly, learned, placed
+from gim.belief.family.family import learned
+from gim.belief.family.outlook import blindly, placed
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Rows, Space, rows_of
 from gim.cli.command import main

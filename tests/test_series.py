@@ -61,3 +61,23 @@ def test_what_cannot_be_carried_on_is_said(shops, played):
         gim.run("analogist", "riverswim", 2, prior=played.family)
     with pytest.raises(ValueError, match=r"give a gim\.Family"):
         gim.series("analogist", shops, episodes=2, prior=3)
+
+
+def test_a_world_that_does_not_belong_leaves_its_family(shops, played):
+    reversed_orders = shops[2].with_(
+        transitions=shops[2].transitions[:, ::-1], rewards=shops[2].rewards[:, ::-1]
+    )
+    run = gim.run("analogist", reversed_orders, 12, seed=2, prior=played.family)
+    assert run.agent.infer.kept.left
+    stayed = gim.run("analogist", shops[2], 6, seed=2, prior=played.family)
+    assert not stayed.agent.infer.kept.left
+
+
+def test_one_wrong_member_is_found(shops):
+    rng = np.random.default_rng(0)
+    P, R = rng.dirichlet(np.full(16, 0.15), (16, 8)), rng.normal(0, 3, (16, 8))
+    odd = gim.TabularMDP(P, R, horizon=10, start=0, variables={"stock": range(16)})
+    series = gim.series("analogist", [*shops[:3], odd], episodes=8, seed=3)
+    assert series.family.outside == (3,)
+    assert series.family.rule.shift == (0, 0, 1)
+    assert "not of them: 3" in str(series.family)

@@ -145,7 +145,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         wait = memory.pause[0] - mind.task.H
         if mind.plans and memory.waited[0] < wait and not due(memory.belief):
             return memory
-        notice(memory.belief, mind)
+        if self.infer is None or not self.infer.elsewhere:  # else it is held against other worlds
+            notice(memory.belief, mind)
         return super().think(memory, mind)
 
     def evidence(self, belief: Knowledge, mind: Mind) -> Evidence:

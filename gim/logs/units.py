@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gim._base.escapes import shown
+from gim.analogy.base import inferences
 from gim.belief.family.by_family import ByFamily
 from gim.belief.family.family import Family, learned
 from gim.belief.family.units import Rows, Space, rows_of
@@ -71,7 +72,8 @@ class LearnedUnits(Mapping[Any, Learned]):
         options = dict(self.options)
         if self.family.speaks:
             careful = "plain" if options.get("safe") is None else options["safe"]
-            options |= {"infer": ByFamily(self.family), "safe": careful}
+            alone = inferences.make(options.get("infer"))
+            options |= {"infer": ByFamily(self.family, alone), "safe": careful}
         found = self.learn(part, **options)
         assert isinstance(found, Learned)
         return found
@@ -84,8 +86,10 @@ class LearnedUnits(Mapping[Any, Learned]):
         """Heads, then of each unit its rows, what its policy is worth, and how it differs."""
         measured = measures(self.family)
         lines = [["unit", "rows", "value", *(what for what, _, _ in measured)]]
-        for k, unit in enumerate(self):
-            found, own = self[unit], [f"{values[k]:.3g}" for _, values, _ in measured]
+        place = {unit: k for k, unit in enumerate(self.family.units)}
+        for unit in self:
+            found, k = self[unit], place.get(unit)
+            own = ["-" if k is None else f"{values[k]:.3g}" for _, values, _ in measured]
             lines.append([shown(str(unit)), str(len(found.log)), _worth(found), *own])
         return lines
 

@@ -105,7 +105,8 @@ def family_in(prior: Any) -> Family | None:
 
 def by_family(agent: Agent, family: Family, task: Task) -> Agent:
     """The agent, inferring by a family of worlds with the same states and actions."""
-    S, A, found = family.space.S, family.space.A, agent.inferring(ByFamily(family))
+    found = agent.inferring(ByFamily(family, agent.inference()))
+    S, A = family.space.S, family.space.A
     if (S, A) != (task.S, task.A):
         raise ValueError(
             f"the family has {S} states and {A} actions, the world {task.S} and {task.A}: they "

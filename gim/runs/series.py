@@ -173,7 +173,7 @@ def with_family(agent: Agent, family: Family | None) -> Agent:
     """The agent, inferring by the family if there is one that holds."""
     if family is None or not family.speaks:
         return agent
-    return agent.inferring(ByFamily(family))
+    return agent.inferring(ByFamily(family, agent.inference()))
 
 
 def family_given(prior: Any) -> Family | None:

@@ -13,15 +13,31 @@ from gim.belief.family.family import Family, Found
 from gim.belief.family.units import Rows, rows_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 
+AGAIN = 1.25  # visits over those at the last look at whether a unit belongs
 MOST = 200.0  # visits that a prediction is worth at the most
 TAIL = 1e-4  # chance of a next state that is kept
 
 
+@dataclass
+class Left:
+    """Whether a unit was found not to belong, and what is inferred of it then."""
+
+    left: bool = False
+    visits: int = 0  # when it was last asked
+    due: float = 0.0  # visits at which to look again
+    prior: Prior | None = None
+
+
 @dataclass(frozen=True)
 class ByFamily(Inference, name="by_family"):
-    """What a unit's rows say of it, given a family of others like it (`gim.Family`)."""
+    """What a unit's rows say of it, given a family of others like it (`gim.Family`).
+
+    A unit that does not belong is left to `otherwise`, the inference that there would be without.
+    """
 
     family: Any = field(default=None, repr=False, compare=False)
+    otherwise: Any = field(default=None, repr=False, compare=False)
+    kept: Left = field(default_factory=lambda: Left(), repr=False, compare=False)
 
     by_triple: ClassVar[bool] = True
     reuses: ClassVar[bool] = True
@@ -32,8 +48,24 @@ class ByFamily(Inference, name="by_family"):
         """Predict every pair by the family and by what was met here."""
         if self.family is None:
             return no_prior(*counts.n.shape)
-        rows = rows_of_counted(counts)
-        return prior_of_found(self.family, self.family.of(rows), frame.available)
+        rows, visits, kept = rows_of_counted(counts), int(counts.n.sum()), self.kept
+        if visits < kept.visits:  # a part of the data, or other data
+            kept = Left()
+        kept.visits = visits
+        if not kept.left:
+            found = self.family.of(rows)
+            if visits < kept.due:
+                return prior_of_found(self.family, found, frame.available)
+            kept.due = AGAIN * visits
+            kept.left = self.family.left_by(rows, found.evidence)
+            if not kept.left:
+                return prior_of_found(self.family, found, frame.available)
+            kept.due = 0.0
+        if visits >= kept.due or kept.prior is None:
+            kept.due = AGAIN * visits
+            none = no_prior(*counts.n.shape)
+            kept.prior = none if self.otherwise is None else self.otherwise(counts, frame, rng)
+        return kept.prior
 
 
 def rows_of_counted(counts: Counts) -> Rows:

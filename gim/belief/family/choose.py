@@ -9,6 +9,7 @@ a family: for unrelated worlds they choose one displacement for all.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -17,7 +18,7 @@ import numpy as np
 from gim.belief.family.cells import Cells, cells_of
 from gim.belief.family.kinds import Form, fitted, posterior, vague
 from gim.belief.family.rules import Rule, Table, contexts, fits, lands, movements
-from gim.belief.family.units import Floats, Ints, Rows, Space
+from gim.belief.family.units import Bools, Floats, Ints, Rows, Space
 
 FOLDS = 3
 ALONE = (1.0, 4.0, 16.0)  # visits of a vague prior
@@ -25,6 +26,7 @@ STARTS = (20.0, 100.0, 500.0)  # of the concentration: its fixed point hardly mo
 FORMS = (Form(1), Form(2), Form(4), Form(1, 1), Form(1, 2))
 FEW = 40  # units that a search looks at
 KEPT = 3  # rules that are looked at more closely, at each turn
+ODD = 0.05  # of units may not belong, and do what they do pair by pair
 PART = 2.0  # nats by which each part of a rule must make units likelier
 FINALISTS = 2  # rules for which all forms are tried
 
@@ -59,7 +61,14 @@ class Search:
         self._cells: dict[Rule, Cells] = {}
         self._judged: dict[tuple[Rule, tuple[Form, ...], float], Candidate] = {}
         folds = min(FOLDS, units)
+        self.outside = np.full(units, -np.inf)
         self.fold = np.random.default_rng(units).permutation(units) % folds if folds > 1 else None
+        state = tuple(range(space.bare.k))
+        pairs = Rule(features=(*state, space.bare.k), values=True)
+        if units > 2 and fits(pairs, space):  # two cannot tell which of them is the odd one
+            alone = [self.judge(pairs, (), kappa).scores for kappa in ALONE]
+            self._judged.clear()
+            self.outside = np.max(alone, axis=0)
 
     def cells(self, rule: Rule) -> Cells:
         """What was counted, under a rule."""
@@ -80,6 +89,8 @@ class Search:
                     family = fitted(part, forms, kappa)
                 found = posterior(cells.layout, cells.X[test], family)
                 np.add.at(total, cells.task[test], found.evidence)
+            odd = math.log(ODD) + self.outside  # a unit that does not belong has its own ways
+            total = np.logaddexp(total + math.log1p(-ODD), odd)
             self._judged[key] = Candidate(rule, forms, kappa, total)
         return self._judged[key]
 
@@ -160,6 +171,13 @@ class Search:
         if not rule.values:
             found += [each._replace(by_state=True) for each in found[:2]]
         return found
+
+
+def belong(search: Search, best: Candidate) -> Bools:
+    """[units] that are likelier under the best rule than by themselves; at least two thirds."""
+    inside = best.scores > search.outside + math.log(ODD) + math.log(2.0)
+    many = 3 * np.count_nonzero(inside) >= 2 * len(inside)
+    return np.asarray(inside if many else np.ones(len(inside), bool))
 
 
 def leading(found: dict[Rule, Candidate]) -> list[Rule]:

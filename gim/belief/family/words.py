@@ -111,6 +111,8 @@ def sentences(family: Family) -> str:
     if not family.speaks:
         return f"{many} units and no family: what one does says nothing of another"
     lines = [f"all {many}: {said_of_rule(family)}"]
+    if family.outside:
+        lines.append(f"not of them: {', '.join(shown(str(each)) for each in family.outside)}")
     for what, values, _ in measures(family):
         low, high = int(values.argmin()), int(values.argmax())
         if "does not come" in what:
