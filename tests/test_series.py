@@ -52,7 +52,9 @@ def test_worlds_in_turns(shops):
     assert len(turns.family) == 2
 
 
-def test_what_cannot_be_carried_on_is_said(shops, played):
+def test_what_cannot_be_carried_on_is_said(shops, played, tmp_path):
+    with pytest.raises(ValueError, match="cannot be saved to go on"):
+        played[1].save(tmp_path / "run.gim")
     with pytest.raises(ValueError, match="infers nothing"):
         gim.series("q_learning", shops, episodes=2)
     with pytest.raises(ValueError, match="infers nothing"):

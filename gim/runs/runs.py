@@ -336,6 +336,12 @@ class Run:
     def _packed(self) -> files.Packed:
         if not self._driver.may_pause(self.clock):
             raise ValueError("a stepwise run can be saved between two episodes only")
+        inference = self.agent.inference()
+        if inference is not None and inference.elsewhere:
+            raise ValueError(
+                "a run that infers by a family cannot be saved to go on: save its model "
+                "(run.model.save) and the family (family.save)"
+            )
         arrays = flatten(self.memory, "memory.") | flatten(self.clock, "clock.")
         arrays |= {"returns": self.returns} | self._trail()
         if self.task.starts is not None:
