@@ -106,6 +106,11 @@ class Learned:
         What was inferred is inferred again when it is loaded, which takes as long as it took; the
         policy stays the one that was saved.
         """
+        if self.asked.get("infer") == "by_family":
+            raise ValueError(
+                "what was learned of a unit rests on its family: save its .policy and .model, and "
+                "the family (.family.save)"
+            )
         if not self.asked.get("safe"):
             kind = type(self.safe).__name__
             raise ValueError(

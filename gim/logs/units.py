@@ -10,7 +10,7 @@ import numpy as np
 
 from gim._base.escapes import shown
 from gim.analogy.base import inferences
-from gim.belief.family.by_family import ByFamily
+from gim.belief.family.by_family import by_family
 from gim.belief.family.family import Family, learned
 from gim.belief.family.units import Rows, Space, rows_of
 from gim.belief.family.words import Difference, measures
@@ -73,7 +73,7 @@ class LearnedUnits(Mapping[Any, Learned]):
         if self.family.speaks:
             careful = "plain" if options.get("safe") is None else options["safe"]
             alone = inferences.make(options.get("infer"))
-            options |= {"infer": ByFamily(self.family, alone), "safe": careful}
+            options |= {"infer": by_family(self.family, alone), "safe": careful}
         found = self.learn(part, **options)
         assert isinstance(found, Learned)
         return found

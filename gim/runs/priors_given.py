@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.belief.family.by_family import ByFamily
+from gim.belief.family import by_family as families
 from gim.belief.family.family import Family
 from gim.mdp.names import Names
 from gim.mdp.naming import Built, names_of
@@ -105,7 +105,7 @@ def family_in(prior: Any) -> Family | None:
 
 def by_family(agent: Agent, family: Family, task: Task) -> Agent:
     """The agent, inferring by a family of worlds with the same states and actions."""
-    found = agent.inferring(ByFamily(family, agent.inference()))
+    found = agent.inferring(families.by_family(family, agent.inference()))
     S, A = family.space.S, family.space.A
     if (S, A) != (task.S, task.A):
         raise ValueError(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from gim._base.arguments import whole
 from gim._base.limits import SEED
 from gim._base.own import own
-from gim.belief.family.by_family import ByFamily, rows_of_counted
+from gim.belief.family.by_family import by_family, rows_of_counted
 from gim.belief.family.family import Family, learned
 from gim.belief.family.units import Rows, Space, joined
 from gim.envs.worlds import World, world_of
@@ -108,7 +108,7 @@ def series(
         raise ValueError(f'{agent!r} is not an agent: give gim.Analogist(), or "analogist"')
     episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0, SEED)
     if carry or prior is not None:
-        made.inferring(ByFamily())  # complain now, not after the first world
+        made.inferring(by_family(None))  # complain now, not after the first world
     family = family_given(prior)
     given = [world_of(world, None, imports=True) for world in worlds]
     if not given:
@@ -173,7 +173,7 @@ def with_family(agent: Agent, family: Family | None) -> Agent:
     """The agent, inferring by the family if there is one that holds."""
     if family is None or not family.speaks:
         return agent
-    return agent.inferring(ByFamily(family, agent.inference()))
+    return agent.inferring(by_family(family, agent.inference()))
 
 
 def family_given(prior: Any) -> Family | None:

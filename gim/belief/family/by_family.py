@@ -35,9 +35,10 @@ class ByFamily(Inference, name="by_family"):
     A unit that does not belong is left to `otherwise`, the inference that there would be without.
     """
 
-    family: Any = field(default=None, repr=False, compare=False)
-    otherwise: Any = field(default=None, repr=False, compare=False)
-    kept: Left = field(default_factory=lambda: Left(), repr=False, compare=False)
+    # no parameters: a family cannot be written in a spec string
+    family: Any = field(default=None, init=False, repr=False, compare=False)
+    otherwise: Any = field(default=None, init=False, repr=False, compare=False)
+    kept: Left = field(default_factory=Left, init=False, repr=False, compare=False)
 
     by_triple: ClassVar[bool] = True
     reuses: ClassVar[bool] = True
@@ -66,6 +67,14 @@ class ByFamily(Inference, name="by_family"):
             none = no_prior(*counts.n.shape)
             kept.prior = none if self.otherwise is None else self.otherwise(counts, frame, rng)
         return kept.prior
+
+
+def by_family(family: Family | None, otherwise: Inference | None = None) -> ByFamily:
+    """Inference by a family; by another for a unit that does not belong."""
+    made = ByFamily()
+    object.__setattr__(made, "family", family)
+    object.__setattr__(made, "otherwise", otherwise)
+    return made
 
 
 def rows_of_counted(counts: Counts) -> Rows:

@@ -62,7 +62,7 @@ class Found(NamedTuple):
     evidence: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Family:
     """What units have in common, and how they differ; made by `gim.learn` and `gim.series`.
 
