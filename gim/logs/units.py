@@ -73,7 +73,7 @@ class LearnedUnits(Mapping[Any, Learned]):
         if self.family.speaks:
             careful = "plain" if options.get("safe") is None else options["safe"]
             alone = inferences.make(options.get("infer"))
-            options |= {"infer": by_family(self.family, alone), "safe": careful}
+            options |= {"infer": by_family(self.family, alone, rows_of_log(part)), "safe": careful}
         found = self.learn(part, **options)
         assert isinstance(found, Learned)
         return found
@@ -132,9 +132,10 @@ def family_of(log: Log) -> Family:
 
 def rows_of_log(log: Log) -> Rows:
     """The rows of a log by unit; where only counts are kept, what triples paid in the mean."""
-    if log.kept is None or log.kept.unit is None:
+    if log.kept is None:
         seen = log.triples
         mean = seen.paid / seen.n
         return rows_of(seen.unit, seen.s, seen.a, mean, seen.t, log.A, seen.n)
     rows = log.kept
-    return rows_of(rows.unit, rows.s, rows.a, rows.r, rows.t, log.A)
+    unit = np.zeros(len(rows.s), np.int64) if rows.unit is None else rows.unit
+    return rows_of(unit, rows.s, rows.a, rows.r, rows.t, log.A)

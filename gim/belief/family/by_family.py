@@ -38,6 +38,7 @@ class ByFamily(Inference, name="by_family"):
     # no parameters: a family cannot be written in a spec string
     family: Any = field(default=None, init=False, repr=False, compare=False)
     otherwise: Any = field(default=None, init=False, repr=False, compare=False)
+    rows: Any = field(default=None, init=False, repr=False, compare=False)
     kept: Left = field(default_factory=Left, init=False, repr=False, compare=False)
 
     by_triple: ClassVar[bool] = True
@@ -49,7 +50,9 @@ class ByFamily(Inference, name="by_family"):
         """Predict every pair by the family and by what was met here."""
         if self.family is None:
             return no_prior(*counts.n.shape)
-        rows, visits, kept = rows_of_counted(counts), int(counts.n.sum()), self.kept
+        visits, kept = int(counts.n.sum()), self.kept
+        whole = self.rows is not None and visits == int(self.rows.n.sum())
+        rows = self.rows if whole else rows_of_counted(counts)
         if visits < kept.visits:  # a part of the data, or other data
             kept = Left()
         kept.visits = visits
@@ -69,11 +72,19 @@ class ByFamily(Inference, name="by_family"):
         return kept.prior
 
 
-def by_family(family: Family | None, otherwise: Inference | None = None) -> ByFamily:
-    """Inference by a family; by another for a unit that does not belong."""
+def by_family(
+    family: Family | None, otherwise: Inference | None = None, rows: Rows | None = None
+) -> ByFamily:
+    """Inference by a family.
+
+    Args:
+        family: None infers nothing.
+        otherwise: what is inferred for a unit that does not belong.
+        rows: those of the unit, where they are at hand: what single rows paid says more than means.
+    """
     made = ByFamily()
-    object.__setattr__(made, "family", family)
-    object.__setattr__(made, "otherwise", otherwise)
+    for name, value in (("family", family), ("otherwise", otherwise), ("rows", rows)):
+        object.__setattr__(made, name, value)
     return made
 
 
@@ -108,13 +119,15 @@ def prior_of_found(family: Family, found: Found, available: Any) -> Prior:
     spread = max((family.paid.range[1] - family.paid.range[0]) / 4.0, 1e-9)
     doubt = (found.doubt / (found.doubt + spread**2)).reshape(S, A)
     eps: Floats = np.full((S, A), family.kinds.eps)
+    # where a triple pays one thing or another, one row of it is not what it pays
+    by_next = {} if family.rule.fails else {"r_next": r_next}
     return prior_of(
         rows,
         n0,
         doubt=eps,
         behind=found.behind.reshape(S, A),
         leak=eps,
-        r_next=r_next,
+        **by_next,
         r=r.reshape(S, A),
         r_n0=n0.copy(),
         r_doubt=doubt,
