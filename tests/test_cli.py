@@ -565,7 +565,7 @@ def test_a_module_is_imported_where_a_person_says_so(shows, monkeypatch):
     for word, message in (
         ("broken:Walk-v0", "cannot import broken.*division by zero"),
         ("no_such_thing:Walk-v0", "cannot import no_such_thing.*No module named"),
-        ("my_walks:Walk-v7", "unknown world 'Walk-v7'"),
+        ("my_walks:Walk-v7", "my_walks has no world 'Walk-v7'"),
         ("riverswim:length", "cannot read 'length'"),
         ("FrozenLake-v1:map", "cannot read 'map'"),
     ):

@@ -89,7 +89,13 @@ def test_who_learns_values_is_greedy_in_them(word):
 def test_who_has_a_model_plans_on_it(word, seed):
     world = random_mdp(seed, S=6, A=3, horizon=5, terminal=True, missing=True)
     run = gim.run(word, world, episodes=4, seed=seed)
-    assert np.array_equal(np.asarray(run.best_policy()), cautious(run.model))
+    found = np.asarray(run.best_policy())
+    if getattr(run.agent.inference(), "doubted", False):  # rules are doubted besides
+        assert np.array_equal(found, run.belief.deployed)
+        mean = run.belief.mean
+        assert mean.policy_return(found) >= mean.policy_return(cautious(mean)) - 0.5
+        return
+    assert np.array_equal(found, cautious(run.model))
 
 
 @pytest.mark.parametrize("word", ["mbie_eb", "psrl", "rmax:m=3", "ucbvi", "gim:rho=1,m=3"])

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import gim
+from gim.analogy import experience
 from gim.analogy.base import Inference, inferences
 from gim.analogy.experience import within_experience
 from gim.analogy.prior import no_prior, prior_of
 from gim.belief.evidence import Evidence
 from gim.belief.knowledge import knowledge_of as belief_from
 from gim.cli import main
-from gim.logs import case, experience
+from gim.logs import case
 from gim.logs.case import belief_of_log
 from gim.logs.page import page
 from gim.logs.safe import METHODS
@@ -208,7 +209,7 @@ def test_values_are_those_of_the_model_and_bounds_narrow_with_data():
         assert learned.value.estimate == pytest.approx(learned.model.policy_return(learned.policy))
         own = learned.against(learned.policy)
         assert tuple(own) == (0, 0, 0)
-    assert many.value.upper - many.value.lower < 0.5 * (few.value.upper - few.value.lower)
+    assert many.value.upper - many.value.lower < 0.6 * (few.value.upper - few.value.lower)
     endless = gim.learn(gim.from_log(rows, episode="e"), infer=None, discount=0.9)
     v = endless.model.value(endless.policy, discount=0.9)
     assert endless.value.estimate == pytest.approx(float(endless.log.start @ v))
@@ -371,7 +372,7 @@ def test_what_nobody_tried_is_not_played_for_a_reward_that_is_a_guess():
 def test_the_page_runs_and_says_what_comes_out():
     page = (Path(__file__).parent.parent / "docs" / "logs.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```\s+gives `(.*?)`", page, re.S)
-    assert len(blocks) == page.count("```python") == 3
+    assert len(blocks) == page.count("```python") == 4
     names = {}
     for code, stated in blocks:
         *lines, last = ast.parse(code).body

@@ -118,7 +118,7 @@ def test_inference_pays_on_the_river(seed):
             returns[name, infer] = RIVER.worth(seed, placed(policy, log, mdp))
         if infer:
             assert behind.belief.prior.speaks
-            assert convincing(behind.belief.prior, log) > 10 * CONVINCING
+            assert convincing(behind.belief.prior, log.counts) > 10 * CONVINCING
     others = [value for (_, infer), value in returns.items() if infer is None]
     assert returns[DEFAULT, "analogy"] > max(others) + 0.5
 

@@ -48,6 +48,7 @@ def test_what_is_loaded_is_known_by_its_kind(tmp_path: Path) -> None:
         "belief": run.belief,
         "log": gim.from_log([(0, 0, 0.0, 1), (1, 0, 1.0, 0)] * 9),
     }
+    things["family"] = gim.series("analogist", [gim.make("riverswim")] * 2, 2).family
     things["learned"] = gim.learn(things["log"], horizon=3, infer=None)
     assert things.keys() == KINDS.keys()
     for kind, thing in things.items():

@@ -145,7 +145,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         wait = memory.pause[0] - mind.task.H
         if mind.plans and memory.waited[0] < wait and not due(memory.belief):
             return memory
-        if self.infer is None or not self.infer.elsewhere:  # else it is held against other worlds
+        if self.infer is None or self.infer.doubted:  # else nobody knows how far it may be off
             notice(memory.belief, mind)
         return super().think(memory, mind)
 

@@ -141,6 +141,7 @@ class Analogy(Inference):
     retry: ClassVar[float] = 1.5
     reuses: ClassVar[bool] = True
     by_triple: ClassVar[bool] = True
+    doubted: ClassVar[bool] = True
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""

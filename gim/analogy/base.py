@@ -69,6 +69,7 @@ class Inference(Registered, registry=inferences):
     retry: ClassVar[float] = 1.1  # visits over those of a call that said nothing, to call again
     reuses: ClassVar[bool] = False  # whether it judges a model learned elsewhere by itself
     by_triple: ClassVar[bool] = False  # whether it wants rewards by next state
+    doubted: ClassVar[bool] = False  # whether it says how far its rules are doubted, in plans, too
     elsewhere: ClassVar[bool] = False  # whether what it says was learned, and judged, in others
 
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:

@@ -11,13 +11,15 @@ from numpy.typing import NDArray
 
 from gim.analogy.prior import Prior
 from gim.belief.comparison import NEAR, Comparison, Latest, Told, likely_changed, moments
-from gim.belief.shares import SHARE
 from gim.mdp.names import Names
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts
 
 Bools = NDArray[np.bool_]
 SHOWN = 4  # pairs or actions that are named
+# Chance from which a change is told: a world is looked at over and over, and what was inferred of
+# it wrongly looks like a change; to forget for nothing costs more than to notice a little later.
+SURE = 0.999
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def changed(
     within: tuple[int, float] = (0, math.inf),
     paid: bool = True,
 ) -> Change | None:
-    """What has changed, if more likely than 9 : 1 anything has.
+    """What has changed, if more likely than SURE anything has.
 
     Args:
         counts: of all steps, the latest among them.
@@ -100,7 +102,7 @@ def changed(
     end = min(float(blocks[-1] + 1), within[1])
     rest = end, called.variables, paid
     comparison = Comparison(counts, prior, latest, coarse, *rest)
-    if np.logaddexp.reduce(comparison.odds) < math.log(SHARE / (1.0 - SHARE)):
+    if np.logaddexp.reduce(comparison.odds) < math.log(SURE / (1.0 - SURE)):
         return None
     j, last = int(np.argmax(comparison.odds)), len(coarse) - 1
     near = blocks[(blocks >= coarse[max(j - 1, 0)]) & (blocks <= coarse[min(j + 1, last)])]

@@ -22,6 +22,7 @@ from scipy import sparse
 from gim.analogy.base import Posterior
 from gim.belief.knowledge import Knowledge
 from gim.model.counts import rewards_by_triple, transitions
+from gim.model.halves import Order, in_order
 from gim.planning.planners import Model
 
 Floats = NDArray[np.float64]
@@ -132,10 +133,12 @@ class Estimate:
         total = self.pattern.sums(data)[self.pattern.pair]
         return np.where(total > 0, data / np.where(total > 0, total, 1.0), self.q)
 
-    def drawn_means(self, rng: np.random.Generator) -> Floats:
+    def drawn_means(self, rng: np.random.Generator, order: Order | None = None) -> Floats:
         """p(s'|s,a) on the pattern with every rule drawn; a pair that follows none is its own."""
         p, pair = self.rows(self.drawn_rules(rng)), self.pattern.pair
-        weight = np.where((self.worth == 0)[pair], rng.standard_gamma(np.maximum(self.N, TINY)), 0)
+        turn, weight = in_order(self.pattern.keys, self.S, self.A, order), np.zeros(pair.size)
+        weight[turn] = rng.standard_gamma(np.maximum(self.N[turn], TINY))
+        weight = np.where((self.worth == 0)[pair], weight, 0.0)
         total = self.pattern.sums(weight)[pair]
         return np.where(total > 0, weight / np.where(total > 0, total, 1.0), p)
 

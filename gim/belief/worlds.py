@@ -161,7 +161,7 @@ class Worlds:
         """Chances and rewards on the pattern of the whole, drawn."""
         rng, whole = self._rng(200), self.whole
         r = whole.drawn_rewards(DRAWS, rng)
-        return [(whole.drawn_means(rng), each) for each in r]
+        return [(whole.drawn_means(rng, self.order), each) for each in r]
 
     def spread(self, ask: Asked) -> Spread:
         """How far what is asked differs between the worlds."""

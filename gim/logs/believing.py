@@ -66,7 +66,7 @@ def believe(
         >>> visits = np.zeros((3, 2, 3))
         >>> visits[0, 0, 1] = visits[1, 0, 2] = 4
         >>> belief = gim.believe((visits, np.zeros((3, 2))), horizon=5, infer=None)
-        >>> belief.weight.tolist(), round(float(belief.mean.transitions[0, 0, 1]), 3)
+        >>> belief.weight.tolist(), round(float(belief.mean.rows()[0, 1]), 3)
         ([[4.0, 0.0], [4.0, 0.0], [0.0, 0.0]], 1.0)
     """
     given: dict[str, Any] = {"infer": infer, "rewards": rewards, "horizon": horizon}

@@ -226,14 +226,21 @@ class Table:
         """Parquet files have the wanted columns, of the same types."""
         listed = "[" + ", ".join(map(_literal, paths)) + "]"
         found = self.run(
-            f"SELECT file_name, name, duckdb_type FROM parquet_schema({listed}) "
-            "WHERE duckdb_type IS NOT NULL OR num_children IS NOT NULL"
+            f"SELECT file_name, name, duckdb_type, num_children FROM parquet_schema({listed})"
         )
         by_file: dict[str, dict[str, str]] = {path: {} for path in paths}
-        twice = []
-        for file, name, kind in found:
-            twice.append(name) if name in by_file[file] and file == paths[0] else None
-            by_file[file][name] = kind
+        twice: list[str] = []
+        within = 0  # parts of a column that are still to come: these are none themselves
+        for k, (file, name, kind, inside) in enumerate(found):
+            if k == 0 or file != found[k - 1][0]:  # the root, whose parts are the columns
+                within = 0
+            elif within:
+                within += (inside or 0) - 1
+            else:
+                within = inside or 0
+                if name in by_file[file] and file == paths[0]:
+                    twice.append(name)
+                by_file[file][name] = kind
         first = by_file[paths[0]]
         self._check([*first, *parts, *twice])
         for file, columns in by_file.items():

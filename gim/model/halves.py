@@ -40,7 +40,7 @@ def halved(
     halves, met = [], np.flatnonzero(counts.next > 0)
     N = counts.next[met]
     key = counts.keys[met] if counts.keys.size else met
-    turn = _in_order(key, S, A, order)  # who draws first
+    turn = in_order(key, S, A, order)  # who draws first
     met, N, key = met[turn], N[turn], key[turn]
     kept = np.floor(N)
     part: Floats = rng.binomial(kept.astype(np.int64), 0.5) + (N - kept) / 2.0
@@ -66,7 +66,7 @@ def halved(
     return without_empty(halves[0]), without_empty(halves[1])
 
 
-def _in_order(key: NDArray[np.int64], S: int, A: int, order: Order | None) -> NDArray[np.int64]:
+def in_order(key: NDArray[np.int64], S: int, A: int, order: Order | None) -> NDArray[np.int64]:
     """Triples as states and actions come in an order."""
     if order is None:
         return np.argsort(key, kind="stable")

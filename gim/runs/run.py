@@ -203,6 +203,8 @@ def prepare(
     env = world
     if from_table and mdp is not None:
         world = mdp
+    if type(agent).belief is Agent.belief and prior not in (None, [], ()):
+        raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
     if isinstance(prior, (Family, str, Path)) and (family := family_in(prior)) is not None:
         agent, prior = by_family(agent, family, task), None
     if prior is not None:

@@ -140,7 +140,8 @@ class Run:
             ('right', 'left', True)
         """
         belief = self.belief
-        if belief is not None and belief.infer is not None and belief.certifiable:
+        doubted = getattr(belief.infer, "doubted", False) if belief is not None else False
+        if belief is not None and doubted and belief.certifiable:
             return named(belief.deployed, self.named_by)
         return best_policy(self.agent, self.memory, self.task, self.named_by)
 

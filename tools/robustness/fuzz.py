@@ -297,7 +297,6 @@ FOUND: tuple[tuple[str, int], ...] = (
     ("lists of outcomes", 129),
     ("logs", 59),
     ("bytes of files", 910_011),
-    ("numbers of runs", 920_144),
 )
 
 
