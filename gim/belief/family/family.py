@@ -79,6 +79,12 @@ class Family:
         outside: units that do not belong.
 
     `str()` says it in words; `gim.run(..., prior=family)` starts from it.
+
+    Example:
+        >>> import gim
+        >>> family = gim.series("psrl", [gim.make("riverswim")] * 2, 3).family
+        >>> len(family)
+        2
     """
 
     space: Space
