@@ -2,8 +2,8 @@
 
 No deadline for examples: the first may have to compile, and a loaded machine changes nothing.
 
-Whoever starts the tests in the background may have Ctrl-C ignored, which all that is started here
-would take over: here it is heard.
+Whoever starts the tests in the background may have Ctrl-C and the end of a terminal ignored, which
+all that is started here would take over: here they are heard.
 """
 
 import os
@@ -12,8 +12,11 @@ import signal
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
 
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+HEARD = {"SIGINT": signal.default_int_handler, "SIGHUP": signal.SIG_DFL, "SIGTERM": signal.SIG_DFL}
+for name, handler in HEARD.items():
+    number = getattr(signal, name, None)
+    if number is not None and signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, handler)
 
 from hypothesis import settings  # noqa: E402
 

@@ -57,7 +57,7 @@ def test_what_cannot_be_carried_on_is_said(shops, played, tmp_path):
         played[1].save(tmp_path / "run.gim")
     with pytest.raises(ValueError, match="infers nothing"):
         gim.series("q_learning", shops, episodes=2)
-    with pytest.raises(ValueError, match="infers nothing"):
+    with pytest.raises(ValueError, match="learns no model, so prior= would change nothing"):
         gim.run("q_learning", shops[0], 2, prior=played.family)
     with pytest.raises(ValueError, match="16 states and 8 actions, the world"):
         gim.run("analogist", "riverswim", 2, prior=played.family)
