@@ -18,9 +18,9 @@ known beforehand, so that those that did not cost little:
     P(present | changed) = mean over rho of prod over groups ((1 - rho) + rho BF).
 
 Nor is the moment known: a change is as likely within one doubling of time as within any other, RATE
-in each. Whoever has these odds beforehand and speaks up at 9 : 1 afterwards is wrong once in ten
-times when he does, however often he looks. Of rewards it is asked likewise whether they are those
-that the same step has paid before.
+in each. Whoever has these odds beforehand and speaks up at 999 : 1 afterwards is wrong once in a
+thousand times when he does, however often he looks, if what is inferred is right. Of rewards it is
+asked likewise whether they are those that the same step has paid before.
 
 What goes wrong in other ways than by a change must not be taken for one:
 

@@ -30,6 +30,12 @@ class Series(Sequence[Run]):
 
     Attributes:
         family: what the worlds have in common; None if nothing was carried.
+
+    Example:
+        >>> import gim
+        >>> played = gim.series("psrl", [gim.make("riverswim")] * 2, 3)
+        >>> len(played), len(played.returns[1]), type(played[0]).__name__
+        (2, 3, 'Run')
     """
 
     def __init__(self, runs: list[Run], family: Family | None) -> None:
