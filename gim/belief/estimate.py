@@ -267,6 +267,14 @@ class Estimate:
         mean[:, unmet] += off / 2.0
         return mean
 
+    def noisy(self, r: Floats, rng: np.random.Generator) -> Floats:
+        """Rewards [draws, nnz] with the luck of triples that paid now more, now less."""
+        often, noise = self._paid[1:]
+        if self.belief.rewards.given or not noise.any():
+            return r
+        sd = np.sqrt(noise / np.maximum(often, 1.0)) * (often > 0)
+        return np.asarray(r + sd * rng.standard_normal(r.shape))
+
     # -- models
 
     def model(self, p: Floats | None = None, r: Floats | None = None) -> Model:

@@ -160,7 +160,7 @@ class Worlds:
     def drawn(self) -> list[tuple[Floats, Floats]]:
         """Chances and rewards on the pattern of the whole, drawn."""
         rng, whole = self._rng(200), self.whole
-        r = whole.drawn_rewards(DRAWS, rng)
+        r = whole.noisy(whole.drawn_rewards(DRAWS, rng), self._rng(201))
         return [(whole.drawn_means(rng, self.order), each) for each in r]
 
     def spread(self, ask: Asked) -> Spread:
