@@ -328,7 +328,7 @@ def test_any_agent_that_counts_can_be_certified(name):
     run = gim.run(name + few, "shared_factors:S=12,A=10", episodes=300)
     for kind in KINDS:
         found = gim.certify(run, 0.95, kind)
-        slack = 0.0 if kind == "guaranteed" else 0.02 * found.upper  # one in twenty may miss
+        slack = 0.0 if kind == "guaranteed" else 0.05 * found.upper  # one in twenty may miss
         assert found.lower - slack <= run.mdp.policy_return(found.policy) <= found.upper
         assert run.mdp.optimal_return() <= found.upper + slack
 

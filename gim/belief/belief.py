@@ -31,7 +31,7 @@ from gim.belief.certificate.certificate import Certificate, certify
 from gim.belief.change import Change
 from gim.belief.knowledge import Knowledge, knowledge_of, learned_of
 from gim.belief.shares import SHARE
-from gim.belief.worlds import LARGEST, Worlds
+from gim.belief.worlds import DRAWS, LARGEST, Worlds
 from gim.mdp.names import Names
 from gim.mdp.naming import names_of
 from gim.model.halves import Order
@@ -170,7 +170,7 @@ class Belief:
     def draw(self, seed: int) -> LearnedModel:
         """A whole model that may be so: one draw for each rule, and one for each pair besides."""
         rng = np.random.default_rng([self.seed, seed])
-        rows, r = self.worlds.drawn_world(rng)
+        rows, r = self.worlds.drawn_world(rng, int(rng.integers(DRAWS)))
         return self._learned(rows, r, np.ones(r.shape, bool), None)
 
     def sd(self, v: Any) -> Floats:

@@ -17,8 +17,8 @@ from gim.model.counts import Counts
 
 Bools = NDArray[np.bool_]
 SHOWN = 4  # pairs or actions that are named
-# Chance from which a change is told: a world is looked at over and over, and what was inferred of
-# it wrongly looks like a change; to forget for nothing costs more than to notice a little later.
+# Chance from which a change is told: what was inferred wrongly looks like a change, and to forget
+# for nothing costs more than to notice a little later (at .9 rules of random worlds are told).
 SURE = 0.999
 
 

@@ -17,10 +17,11 @@ known beforehand, so that those that did not cost little:
 
     P(present | changed) = mean over rho of prod over groups ((1 - rho) + rho BF).
 
-Nor is the moment known: a change is as likely within one doubling of time as within any other, RATE
-in each. Whoever has these odds beforehand and speaks up at 999 : 1 afterwards is wrong once in a
-thousand times when he does, however often he looks, if what is inferred is right. Of rewards it is
-asked likewise whether they are those that the same step has paid before.
+Nor is the moment known. A world changes at all as likely as not, and if so with a chance of
+k / (k + 1) within the first k doublings of time: all of a run, however long, shares one prior.
+Whoever has these odds beforehand and speaks up at 999 : 1 afterwards is wrong once in a thousand
+times when he does, however often he looks, if what is inferred is right. Of rewards it is asked
+likewise whether they are those that the same step has paid before.
 
 What goes wrong in other ways than by a change must not be taken for one:
 
@@ -53,7 +54,6 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-RATE = 0.3  # chance of a change within a doubling of time
 FEW = 30  # visits behind a rule, below which it is no witness
 SHIFTS = (-2.0, -1.0, -0.5, 0.5, 1.0, 2.0)  # z, about the shift of a mean in standard deviations
 SHARES = (0.01, 0.1, 0.5, 0.9)  # rho
@@ -121,8 +121,7 @@ class Comparison:
         (self.S, self.A), self.variables, self.paid = counts.n.shape, variables, paid
         self.J, self.first = len(first), first
         self.start = np.searchsorted(latest.block, first)
-        until = np.append(self.first[1:], end)
-        self.beforehand = np.log(RATE / math.log(2) * (until - self.first) / (self.first + NEAR))
+        self.beforehand = np.log(np.diff(changes_by(np.append(first, end))))
         self.latest, self.prior = latest, prior
         keys, key = np.unique(latest.pair * self.S + latest.next, return_inverse=True)
         self.key_pair, self.key_next = np.divmod(keys, self.S)
@@ -472,6 +471,16 @@ def dirichlet(alpha: Floats, n: Floats) -> Any:
     each = (gammaln(alpha + n) - gammaln(alpha)).sum(axis=-1)
     total = alpha.sum(axis=-1)
     return each + gammaln(total) - gammaln(total + n.sum(axis=-1))
+
+
+def changes_by(block: Floats) -> Floats:
+    """The chance that the world has changed by then, before anything is seen.
+
+    Example:
+        >>> changes_by(np.array([0.0, 16.0, 48.0, np.inf])).round(3).tolist()
+        [0.0, 0.25, 0.333, 0.5]
+    """
+    return np.asarray(0.5 - 0.5 / (1.0 + np.log2(1.0 + block / NEAR)))
 
 
 def moments(blocks: int) -> Ints:

@@ -13,13 +13,15 @@ rules extrapolate to its advantage, and how far they are apart is a part of what
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
+from scipy.special import gammaln
 
-from gim.analogy.base import Posterior
+from gim.analogy.base import Frame, Posterior
+from gim.analogy.ridge import Paid
 from gim.belief.knowledge import Knowledge
 from gim.model.counts import rewards_by_triple, transitions
 from gim.model.halves import Order, in_order
@@ -30,7 +32,8 @@ Ints = NDArray[np.int64]
 ROUNDING = 1e-9  # of squares
 MOST = 1e9  # visits that are as good as certainty
 TINY = 1e-300  # in place of 0
-ELSEWHERE = 4  # states that a visit which may have gone anywhere is spread over
+SPREADS = (0.25, 1.0, 4.0, 16.0, 64.0)  # c
+ELSEWHERE, ROOM = 4, 1 << 20  # states of each pair, and of all, that may follow besides
 
 
 class Pattern(NamedTuple):
@@ -73,15 +76,14 @@ class Estimate:
     Args:
         belief: counts, ends, and the rewards that are known beforehand.
         posterior: what is inferred from them.
-        available: [S, A] pairs that can be played.
+        frame: pairs that can be played, and the range of rewards.
         horizon: H, of plans.
     """
 
-    def __init__(
-        self, belief: Knowledge, posterior: Posterior, available: Any, horizon: int
-    ) -> None:
+    def __init__(self, belief: Knowledge, posterior: Posterior, frame: Frame, horizon: int) -> None:
         self.belief = belief._replace(prior=posterior.prior)
-        self.posterior, self.available, self.horizon = posterior, available, horizon
+        self.posterior, self.available, self.horizon = posterior, frame.available, horizon
+        self.limits = frame.reward_range
         counts, prior = belief.counts, posterior.prior
         self.S, self.A = counts.n.shape
         N = transitions(counts)
@@ -107,7 +109,7 @@ class Estimate:
         self.N = self.pattern.on(ends)[0] * ~self.replaced[self.pattern.pair]
         self.q = self.pattern.on(said)[0]
         self.total = np.where(self.replaced, 0.0, self.n) + self.worth  # visits behind each row
-        self.supported = (self.pattern.sums(self.N) + self.worth > 0) & available.ravel()
+        self.supported = (self.pattern.sums(self.N) + self.worth > 0) & self.available.ravel()
 
     # -- transitions
 
@@ -133,48 +135,80 @@ class Estimate:
         total = self.pattern.sums(data)[self.pattern.pair]
         return np.where(total > 0, data / np.where(total > 0, total, 1.0), self.q)
 
-    def drawn_means(self, rng: np.random.Generator, order: Order | None = None) -> Floats:
-        """p(s'|s,a) on the pattern with every rule drawn; a pair that follows none is its own."""
-        p, pair = self.rows(self.drawn_rules(rng)), self.pattern.pair
-        turn, weight = in_order(self.pattern.keys, self.S, self.A, order), np.zeros(pair.size)
-        weight[turn] = rng.standard_gamma(np.maximum(self.N[turn], TINY))
-        weight = np.where((self.worth == 0)[pair], weight, 0.0)
-        total = self.pattern.sums(weight)[pair]
-        return np.where(total > 0, weight / np.where(total > 0, total, 1.0), p)
-
-    def drawn_pairs(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
+    def drawn_pairs(
+        self, rng: np.random.Generator, order: Order | None = None
+    ) -> tuple[sparse.csr_array, Floats]:
         """Transitions [S*A, S] drawn whole, rules and what pairs differ from them by.
 
         Where a rule holds, p ~ Dirichlet(N + n0 q') with the rule q' drawn; else p is
-        Dirichlet(N + 1/S), of which a visit that may have gone anywhere goes to ELSEWHERE states.
-        Also its chances on the pattern, which add up to less.
+        Dirichlet(N + c mu), as pairs differ: see `lawless`. In large worlds c mu goes to a few
+        states drawn from mu. Also its chances on the pattern, which add up to less.
+
+        Args:
+            rng: the one source of randomness.
+            order: of states and actions, in which it is used: by default as they are numbered.
         """
         prior, pair, size = self.posterior.prior, self.pattern.pair, self.n.size
-        holds, alpha, more = np.zeros(size, bool), self.N.copy(), np.ones(size)
+        turn, states = self._turn(order), np.arange(self.S) if order is None else order[0]
+        c = self.lawless[0]
+        holds, alpha, more = np.zeros(size, bool), self.N.copy(), np.full(size, c)
         if prior.speaks:
             n0, behind = prior.n0.ravel(), prior.behind.ravel()
             said = (n0 > 0) & np.isfinite(n0)
             share = np.where(said, self.worth / np.where(said, n0, 1.0), 1.0 * self.replaced)
-            holds = rng.random(size) < share
+            holds[turn] = rng.random(size) < share[turn]
             apart = 1.0 / np.where(said, n0, 1.0) - 1.0 / np.maximum(behind, 1e-300)
             visits = np.where(said, np.minimum(1.0 / np.maximum(apart, 1e-9), MOST), MOST)
             leak = prior.leak.ravel()
             alpha += (holds * visits * (1.0 - leak))[pair] * self.drawn_rules(rng)
-            more = np.where(holds, visits * leak, 1.0)
+            more = np.where(holds, visits * leak, c)
         given = self.pattern.sums(alpha) > 0
         loops = ~given & (self.worth == 0) & (self.n == 0) & ~self.available.ravel()
         alpha = np.where(loops[pair] | self._ends[pair], 1.0, alpha)
         more = np.where(loops | self._ends, 0.0, more)
-        weight = rng.standard_gamma(np.maximum(alpha, TINY))
-        column = rng.integers(self.S, size=(size, ELSEWHERE))
-        away = rng.standard_gamma(np.maximum(more / ELSEWHERE, TINY)[:, None], column.shape)
+        weight = np.zeros(pair.size)
+        by_key = in_order(self.pattern.keys, self.S, self.A, order)
+        weight[by_key] = rng.standard_gamma(np.maximum(alpha[by_key], TINY))
+        mu, wide = self.lawless[1][states], min(self.S, max(ELSEWHERE, ROOM // size))
+        column = np.tile(states, (size, 1))
+        each = np.tile(mu, (size, 1))
+        if wide < self.S:
+            each = np.full((size, wide), 1.0 / wide)
+            column[turn, :wide] = rng.choice(states, (size, wide), p=mu)
+            column = column[:, :wide]
+        away = np.zeros((size, wide))
+        away[turn] = rng.standard_gamma(np.maximum(each * more[turn, None], TINY))
         total = np.maximum(self.pattern.sums(weight) + away.sum(axis=1), TINY)
         shape = (size, self.S)
         inside = weight / total[pair]
         rows = sparse.csr_array((inside, self.pattern.next, self.pattern.first), shape=shape)
-        where = np.repeat(np.arange(size), ELSEWHERE), column.ravel()
+        where = np.repeat(np.arange(size), wide), column.ravel()
         rows = rows + sparse.csr_array(((away / total[:, None]).ravel(), where), shape=shape)
         return sparse.csr_array(rows), inside
+
+    @cached_property
+    def lawless(self) -> tuple[float, Floats]:
+        """c and mu [S], where p ~ Dirichlet(c mu) of pairs that follow no rule.
+
+        Beside rules that is what they were judged against (`gim.analogy.worth`). Where there are
+        none, it is how pairs differ, as is likeliest: a plan seeks out lucky pairs.
+        """
+        if self.posterior.prior.speaks:
+            return 1.0, np.full(self.S, 1.0 / self.S)
+        N, t, n = self.met.data, self.met.indices, self.n[self.n > 0]
+        mu = (np.bincount(t, N, self.S) + 1.0 / self.S) / (N.sum() + 1.0)
+        gains = [
+            (gammaln(c * mu[t] + N) - gammaln(c * mu[t])).sum()
+            + (gammaln(c) - gammaln(c + n)).sum()
+            for c in SPREADS
+        ]
+        return SPREADS[int(np.argmax(gains))], mu
+
+    def _turn(self, order: Order | None) -> Ints:
+        """The pairs [S*A] as states and actions come in an order."""
+        if order is None:
+            return np.arange(self.n.size)
+        return np.asarray((order[0][:, None] * self.A + order[1]).ravel(), np.int64)
 
     @cached_property
     def _ends(self) -> NDArray[np.bool_]:
@@ -209,6 +243,12 @@ class Estimate:
         return np.where(self.n > 0, r, least)
 
     @cached_property
+    def _regressed(self) -> Paid | None:
+        """What regression says of rewards on the pattern, and their variance."""
+        other = self.posterior.other
+        return None if other is None else other.predict(self.pattern.pair, self.pattern.next)
+
+    @cached_property
     def beliefs(self) -> tuple[Floats, Floats]:
         """r0 and r1 on the pattern; the same where nothing but one of them speaks."""
         pair, prior = self.pattern.pair, self.posterior.prior
@@ -229,10 +269,7 @@ class Estimate:
                 r0 = np.where(spoken & (told > 0), values, r0)
             else:
                 r0 = np.where(spoken, self._by_pair()[pair], r0)
-        r1, wide = r0, np.zeros(r0.size)
-        if self.posterior.other is not None:
-            told = self.posterior.other.predict(pair, self.pattern.next)
-            r1, wide = told.r, told.variance
+        r1, wide = (r0, np.zeros(r0.size)) if self._regressed is None else self._regressed
         paid, often, noise = self._paid
         weight = np.where(often > 0, often * wide / np.maximum(often * wide + noise, 1e-300), 0.0)
         weight = np.where((often > 0) & (noise == 0), 1.0, weight)
@@ -255,25 +292,14 @@ class Estimate:
         found = np.where(alone & ~self.belief.rewards.given, self._own, found)
         return np.where(goes_on, found, 0.0).reshape(self.S, self.A)
 
-    def drawn_rewards(self, draws: int, rng: np.random.Generator) -> Floats:
-        """The mean of both beliefs on the pattern, the coefficients of r1 drawn, [draws, nnz]."""
-        r0, r1 = self.beliefs
-        mean = np.tile((r0 + r1) / 2.0, (draws, 1))
-        other = self.posterior.other
-        if other is None or self.belief.rewards.given:
-            return mean
-        unmet = np.flatnonzero(self._paid[1] == 0)
-        off = other.drawn(self.pattern.pair[unmet], self.pattern.next[unmet], draws, rng)
-        mean[:, unmet] += off / 2.0
-        return mean
-
-    def noisy(self, r: Floats, rng: np.random.Generator) -> Floats:
-        """Rewards [draws, nnz] with the luck of triples that paid now more, now less."""
-        often, noise = self._paid[1:]
-        if self.belief.rewards.given or not noise.any():
-            return r
-        sd = np.sqrt(noise / np.maximum(often, 1.0)) * (often > 0)
-        return np.asarray(r + sd * rng.standard_normal(r.shape))
+    def drawn_rewards(self, rng: np.random.Generator) -> Floats:
+        """The mean of both beliefs on the pattern, the coefficients of r1 drawn."""
+        found, other = (self.beliefs[0] + self.beliefs[1]) / 2.0, self.posterior.other
+        if other is not None and not self.belief.rewards.given:
+            unmet = np.flatnonzero(self._paid[1] == 0)
+            off = other.drawn(self.pattern.pair[unmet], self.pattern.next[unmet], 1, rng)[0]
+            found[unmet] += off / 2.0
+        return found
 
     # -- models
 
@@ -328,25 +354,49 @@ class Estimate:
         found = np.sqrt(own + rule + apart + lost)
         return np.where(self._ends, 0.0, found).reshape(self.S, self.A)
 
-    def drawn_world(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
-        """Transitions and rewards [S, A], drawn whole."""
-        rows, inside = self.drawn_pairs(rng)
-        r = self.drawn_rewards(1, rng)[0]
-        mass = self.pattern.sums(inside)
-        pays = self.pattern.sums(inside * r)
-        pays = np.where(mass > TINY, pays / np.maximum(mass, TINY), self._own)
+    def drawn_world(
+        self, rng: np.random.Generator, order: Order | None = None
+    ) -> tuple[sparse.csr_array, Floats]:
+        """Transitions and rewards [S, A], drawn whole; see `drawn_pairs`.
+
+        A pair never met whose reward follows no rule pays as regression says, or as any pair that
+        was met. One of them pays the most that there is, with the chance of the learner
+        (`gim.agents.unknowns.missing`): the part of the range that lies beyond what was met.
+        """
+        rows, inside = self.drawn_pairs(rng, order)
+        mass = np.maximum(self.pattern.sums(inside), TINY)
+        pays = np.where(
+            mass > TINY, self.pattern.sums(inside * self.drawn_rewards(rng)) / mass, self._own
+        )
         if self.belief.rewards.given:
             return rows, np.where(self._ends, 0.0, pays).reshape(self.S, self.A)
-        noise, prior = float(self._paid[2].max(initial=0.0)), self.posterior.prior
-        sd = np.sqrt(noise / np.maximum(self.n + self.worth, 1.0))
-        unmet = self.n == 0
+        prior, unmet, turn = self.posterior.prior, self.n == 0, self._turn(order)
+        luck, other, chance = np.zeros((3, pays.size))
+        luck[turn], other[turn] = rng.standard_normal((2, pays.size))
+        chance[turn] = rng.random(pays.size)
+        single, met = float(self._paid[2].max(initial=0.0)), self._own[turn][~unmet[turn]]
+        noise, doubt = single / np.maximum(self.n + self.worth, 1.0), 1.0 * unmet
+        alone = ~unmet
         if prior.speaks:
-            sd = np.where(unmet, np.sqrt(prior.r_noise.ravel()), sd)
-        pays = pays + sd * rng.standard_normal(sd.size)
-        doubt = prior.r_doubt.ravel() if prior.speaks else np.ones(sd.size)
-        doubt = np.where(self.worth > 0, doubt, 1.0) * unmet
-        met = self._own[~unmet]
-        low, high = (float(met.min()), float(met.max())) if met.size else (0.0, 0.0)
-        odd = rng.uniform(low, high, sd.size)
-        pays = np.where(rng.random(sd.size) < doubt, odd, pays)
+            alone = alone & (prior.r_n0.ravel() == 0)
+            noise += np.maximum(prior.r_noise.ravel() - single, 0.0) * unmet
+            doubt = np.where(self.worth > 0, prior.r_doubt.ravel(), 1.0) * unmet
+        if single > 0 and met.size:  # no rule holds it: part of what it paid more was luck
+            varies = max(float(met.var() - (single / self.n[~unmet]).mean()), 0.0)
+            kept = np.where(alone, varies / (varies + noise), 1.0)
+            pays, noise = met.mean() + kept * (pays - met.mean()), kept * noise
+        pays = pays + np.sqrt(noise) * luck
+        (low, high), best = self.limits, float(met.max(initial=-np.inf))
+        if not met.size:
+            odd = pays
+        elif self._regressed is None:
+            odd = np.zeros(pays.size)
+            odd[turn] = rng.choice(met, pays.size)
+        else:
+            r1, wide = (self.pattern.sums(inside * each) / mass for each in self._regressed)
+            odd = np.clip(r1 + np.sqrt(wide) * other, met.min(), best)
+        pays = np.where(chance < doubt, odd, pays)
+        hidden = turn[(unmet & self.available.ravel() & ~self._ends)[turn]]
+        if hidden.size and rng.random() * (high - low) < high - max(best, low):
+            pays[rng.choice(hidden)] = high
         return rows, np.where(self._ends, 0.0, pays).reshape(self.S, self.A)

@@ -1,20 +1,20 @@
 """The worlds that a belief holds possible, and how far a number differs between them.
 
 What is asked of a world, such as what a policy earns there, is asked of the mean of the belief, and
-of others that it might have been. The squares of four differences add up:
+of worlds that are drawn whole:
 
-- *rules*: worlds drawn from the posterior, one draw for each rule and for the coefficients of what
-  rewards are regressed on. Pairs that follow a rule err together, so that errors add up on the way.
-  A pair of which nothing is inferred is a rule of its own;
-- *rewards*: the two beliefs of what triples pay, half of their difference;
-- *halves*: what each half of the data would have said, with everything inferred anew: which
-  candidate, which contexts, which rewards. Four halves of two divisions. A half differs from the
-  whole as the whole does from the truth, to first order, so that nothing is scaled;
-- *never met*: what none of the episodes has shown, which the next one shows with a chance of
-  1 / (episodes + 1) (Laplace's rule of succession), as much as returns differ.
+- *which rule*: by what all data say, or by what one half of them would have said, with everything
+  inferred anew: which candidate, which contexts, which rewards. Four halves of two divisions;
+- *the rule*: one draw for all pairs that follow it, so that they err together, and of the
+  coefficients of what rewards are regressed on;
+- *each pair* besides: around its rule, or where none holds there around what it did itself. A plan
+  plays, of all pairs, those that are better than is believed: in such worlds their luck is gone;
+- *what is hidden*: a pair never met may follow no rule, nor may its reward
+  (`gim.belief.estimate.Estimate.drawn_world`).
 
-Besides, rewards at either end of their range, and next states of any kind, count as if each pair
-had met them a little (`gim.analogy.unseen`): few visits cannot exclude them.
+There are two beliefs of rewards; half of what they make differ is a part as well. Besides, rewards
+at either end of their range, and next states of any kind, count as if each pair had met them a
+little (`gim.analogy.unseen`): few visits cannot exclude them.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from gim.analogy.unseen import Beginnings, new_states, weight
 from gim.belief.aim import Aim
 from gim.belief.estimate import TINY, Estimate
 from gim.belief.knowledge import Knowledge
+from gim.model.counts import Counts
 from gim.model.deploy import RULE
 from gim.model.halves import Order, halved
 from gim.planning import Plan, backward_induction, evaluate, plan
@@ -40,34 +41,26 @@ from gim.planning.planners import Model
 
 Floats = NDArray[np.float64]
 LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is certified
-DRAWS = 24
 DIVISIONS = 2  # into halves
-WHOLE = 12  # drawn with all that each pair may differ by
-ASKED = DRAWS + WHOLE + 2 * DIVISIONS + 3  # worlds of which something is asked
+DRAWS = 25  # worlds: as many of the whole as of each half
+ASKED = DRAWS + 1  # worlds of which something is asked
 
 Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
 
 
 class Spread(NamedTuple):
-    """What is asked, and how far it may be off: standard deviations by cause, [k] each."""
+    """What is asked, [k] numbers."""
 
-    mean: Floats
-    rules: Floats
-    rewards: Floats
-    halves: Floats
+    mean: Floats  # [k] in the mean of the belief
+    drawn: Floats  # [DRAWS, k] in each world that was drawn
+    rewards: Floats  # [k] half of what it differs by between the two beliefs of rewards
 
     def total(self, *more: Any) -> Floats:
-        """The standard deviation of all causes, and of more."""
-        squares = np.zeros(len(self.mean))
-        for each in (*self[1:], *more):
-            squares += np.square(each)
+        """How far it may be off, drawn or by more causes: a standard deviation, [k]."""
+        squares = np.mean((self.drawn - self.mean) ** 2, axis=0) + self.rewards**2
+        for each in more:
+            squares = squares + np.square(each)
         return np.asarray(np.sqrt(squares))
-
-    def freedom(self, total: Floats) -> Floats:
-        """Degrees of freedom of a total, of which parts are known from few (Satterthwaite 1946)."""
-        few = self.halves**4 / (2 * DIVISIONS) + self.rules**4 / (DRAWS - 1)
-        all_of_it = np.maximum(total**4, 1e-300)
-        return np.asarray(np.maximum(all_of_it / np.maximum(few, 1e-9 * all_of_it), 1.0))
 
 
 class Worlds:
@@ -96,54 +89,77 @@ class Worlds:
         self.belief, self.infer, self.frame, self.aim = belief, infer, frame, aim
         self.begins, self.seed, self.order = begins, seed, order
         self.start = _listed(begins.known)
-        self.whole = self._estimate(belief, 0)
+        self.whole = self._estimate(belief, self._said(belief.counts, 0))
 
-    def _rng(self, what: int) -> np.random.Generator:
+    def rng(self, what: int) -> np.random.Generator:
+        """A source of randomness for one purpose."""
         return np.random.default_rng([*np.atleast_1d(self.seed), what])
 
-    def _estimate(self, belief: Knowledge, number: int) -> Estimate:
-        """What these counts say, with all that is inferred from them."""
+    def _said(self, counts: Counts, number: int) -> Posterior:
+        """What is inferred from some counts."""
         if self.infer is None:
-            said = Posterior(belief.prior)
-        else:
-            try:
-                said = self.infer.posterior(belief.counts, self.frame, self._rng(number))
-            except (np.linalg.LinAlgError, ArithmeticError):
-                said = Posterior(no_prior(*belief.counts.n.shape))
-        playable = self.frame.available & ~belief.terminal[:, None]
+            return Posterior(self.belief.prior)
+        try:
+            said = self.infer.posterior(counts, self.frame, self.rng(number))
+        except (np.linalg.LinAlgError, ArithmeticError):
+            said = Posterior(no_prior(*counts.n.shape))
         prior = said.prior
         if prior.n0.size:
-            r_n0 = np.where(prior.n0 > 0, 1.0, 0.0) if belief.rewards.given else prior.r_n0
+            playable = self.frame.available & ~self.belief.terminal[:, None]
+            r_n0 = (prior.n0 > 0) * 1.0 if self.belief.rewards.given else prior.r_n0
             prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
-        said = said._replace(prior=prior)
-        return Estimate(belief, said, self.frame.available, self.aim.steps)
+        return said._replace(prior=prior)
 
     @cached_property
-    def halves(self) -> list[tuple[Model, Floats]]:
-        """What each half of the data says, and where episodes begin in it."""
-        return [(_instead(half, self.whole), start) for half, start in self._halves]
-
-    @property
-    def _half_estimates(self) -> list[Estimate]:
-        return [half for half, _ in self._halves]
-
-    @cached_property
-    def _halves(self) -> list[tuple[Estimate, Floats]]:
-        """The same, as estimates."""
+    def _halves(self) -> list[tuple[Knowledge, Posterior]]:
+        """Halves of the data, and what is inferred from each."""
         found = []
-        for division in range(DIVISIONS):
-            rng = self._rng(100 + division)
-            counts = halved(self.belief.counts, rng, self.order)
-            seen = self.begins.seen
-            part = seen.copy()
-            if seen.size:
-                turn = slice(None) if self.order is None else self.order[0]
-                part[turn] = rng.binomial(seen[turn].astype(np.int64), 0.5)
-            for k, own in enumerate(counts):
-                half = self._estimate(self.belief._replace(counts=own), 2 * division + k + 1)
-                begun = part if k == 0 else seen - part
-                start = _listed(begun) if begun.any() else self.start
-                found.append((half, start))
+        for division in range(DIVISIONS if self.infer is not None else 0):
+            halves = halved(self.belief.counts, self.rng(100 + division), self.order)
+            for k, counts in enumerate(halves):
+                said = self._said(counts, 2 * division + k + 1)
+                found.append((self.belief._replace(counts=counts), said))
+        return found
+
+    def _estimate(self, belief: Knowledge, said: Posterior) -> Estimate:
+        return Estimate(belief, said, self.frame, self.aim.steps)
+
+    @cached_property
+    def sources(self) -> list[Estimate]:
+        """All counts beside what is inferred from them, and beside what is from each half."""
+        return [self.whole, *(self._estimate(self.belief, said) for _, said in self._halves)]
+
+    def apart(self) -> list[sparse.csr_array]:
+        """By how much the transitions [S*A, S] that each half alone would have said differ."""
+        mean, found = self.whole.model().transitions, []
+        for half in (self._estimate(*each) for each in self._halves):
+            told = sparse.diags_array(1.0 * half.supported)
+            found.append(sparse.csr_array(told @ (half.model().transitions - mean)))
+        return found
+
+    def drawn_world(self, rng: np.random.Generator, number: int) -> tuple[sparse.csr_array, Floats]:
+        """Transitions [S*A, S] and rewards [S, A] drawn whole, by one source after the other.
+
+        Of pairs of which a half says nothing, what all say counts.
+        """
+        whole, source = self.whole, self.sources[number % len(self.sources)]
+        rows, r = source.drawn_world(rng, self.order)
+        silent = whole.supported & ~source.supported
+        if not silent.any():
+            return rows, r
+        said, paid = whole.drawn_world(rng, self.order)
+        rows = sparse.diags_array(1.0 - silent) @ rows + sparse.diags_array(1.0 * silent) @ said
+        return sparse.csr_array(rows), np.where(silent.reshape(r.shape), paid, r)
+
+    @cached_property
+    def drawn(self) -> list[tuple[Model, Floats]]:
+        """Worlds that may be, and where episodes begin there."""
+        begins = _listed(self._begun(self.rng(300)))
+        found = []
+        for k in range(DRAWS):
+            rows, r = self.drawn_world(self.rng(200 + k), k)
+            model = Model(rows, r, self.whole.playable, self.aim.steps)
+            found.append((model, begins[min(k, len(begins) - 1)]))
         return found
 
     def _begun(self, rng: np.random.Generator) -> Floats:
@@ -156,84 +172,12 @@ class Worlds:
         back[:, turn] = found
         return back
 
-    @cached_property
-    def drawn(self) -> list[tuple[Floats, Floats]]:
-        """Chances and rewards on the pattern of the whole, drawn."""
-        rng, whole = self._rng(200), self.whole
-        r = whole.noisy(whole.drawn_rewards(DRAWS, rng), self._rng(201))
-        return [(whole.drawn_means(rng, self.order), each) for each in r]
-
     def spread(self, ask: Asked) -> Spread:
         """How far what is asked differs between the worlds."""
         whole, start = self.whole, self.start
-        mean = ask(whole.model(), start)
-        begins = _listed(self._begun(self._rng(300)))
-        off = ask(whole.model(), _listed(self.begins.mean)) - mean if self.begins.seen.size else 0.0
-        drawn = np.array(
-            [
-                ask(whole.model(p, r), begins[min(k, len(begins) - 1)])
-                for k, (p, r) in enumerate(self.drawn)
-            ]
-        )
-        by = [ask(whole.model(r=r), start) for r in whole.beliefs]
-        halves = np.array([ask(model, at) for model, at in self.halves])
-        return Spread(
-            mean,
-            np.hypot(drawn.std(axis=0, ddof=1), off),
-            np.abs(by[1] - by[0]) / 2.0,
-            np.sqrt(np.mean((halves - mean) ** 2, axis=0)),
-        )
-
-    def lucky(self, ask: Asked, mean: Floats) -> Floats:
-        """How far what is asked differs where each pair has its own luck and no rule, else 0, [k].
-
-        What the best policy earns and what another loses of it depend on that: it plays, of all
-        pairs, those that are better than is believed. By a rule pairs share their luck.
-        """
-        whole, rng, found = self.whole, self._rng(500), []
-        if whole.posterior.fitted is not None and whole.posterior.fitted.ruled:
-            return np.zeros(len(mean))
-        for _ in range(WHOLE):
-            rows, r = whole.drawn_world(rng)
-            found.append(ask(Model(rows, r, whole.playable, self.aim.steps), self.start))
-        return np.asarray(np.sqrt(np.mean((np.array(found) - mean) ** 2, axis=0)))
-
-    @cached_property
-    def flattery(self) -> float:
-        """By how much a plan is worth more than it will be, where nothing is inferred; else 0.
-
-        It plays the pairs that were lucky. Half of what the plan of a half is worth more there than
-        in the other half: the whole has twice the data, and both halves differ from the truth.
-        What is inferred has pairs share their luck, and little of this is left.
-        """
-        if self.whole.posterior.prior.speaks:
-            return 0.0
-        more = []
-        for k, (model, start) in enumerate(self.halves):
-            other, begins = self.halves[k ^ 1]
-            plan = self.best(model).policy
-            more.append(self.worth(model, plan, start) - self.worth(other, plan, begins))
-        return max(float(np.mean(more)), 0.0) / 2.0
-
-    def drawn_rows(self, number: int) -> sparse.csr_array:
-        """Transitions [S*A, S] drawn whole; see `drawn_world`."""
-        return self.drawn_world(self._rng(1000 + number))[0]
-
-    def drawn_world(self, rng: np.random.Generator) -> tuple[sparse.csr_array, Floats]:
-        """Transitions [S*A, S] and rewards [S, A] drawn whole: rules, and what pairs do besides.
-
-        Which rule holds is uncertain as well. At pairs never met every second draw goes by what one
-        half of the data would have said.
-        """
-        rows, r = self.whole.drawn_world(rng)
-        other = int(rng.integers(4 * DIVISIONS))
-        if other >= 2 * DIVISIONS or self.infer is None:
-            return rows, r
-        half = self._half_estimates[other]
-        said, paid = half.drawn_world(rng)
-        take = ((self.whole.n == 0) & half.supported).astype(np.float64)
-        rows = sparse.diags_array(1.0 - take) @ rows + sparse.diags_array(take) @ said
-        return sparse.csr_array(rows), np.where(take.reshape(r.shape) > 0, paid, r)
+        r0, r1 = (ask(whole.model(r=r), start) for r in whole.beliefs)
+        drawn = np.array([ask(model, begins) for model, begins in self.drawn])
+        return Spread(ask(whole.model(), start), drawn, np.abs(r1 - r0) / 2.0)
 
     # -- what is asked
 
@@ -291,21 +235,6 @@ class Worlds:
             v = q.max(axis=1)
         return policy
 
-    def scatter(self, policy: Any) -> float:
-        """The standard deviation of what an episode of the policy returns, in the mean world."""
-        model, aim = self.whole.model(), self.aim
-        (S, A), start = model.rewards.shape, self.start
-        array = np.asarray(policy)
-        chances = np.eye(A)[array] if array.dtype.kind in "iu" else array
-        v, square = np.zeros(S), np.zeros(S)
-        for h in reversed(range(aim.steps)):
-            now = chances if chances.ndim == 2 else chances[h]
-            r, later = model.rewards, aim.discount * (model.transitions @ v).reshape(S, A)
-            both = aim.discount**2 * (model.transitions @ square).reshape(S, A)
-            square = (now * (r**2 + 2.0 * r * later + both)).sum(axis=1)
-            v = (now * (r + later)).sum(axis=1)
-        return float(np.sqrt(max(float(start @ square - (start @ v) ** 2), 0.0)))
-
     # -- what few visits cannot exclude
 
     def unseen(
@@ -347,7 +276,7 @@ class Worlds:
         if self.begins.listed:
             return 0.0
         begins = max(1.0 - float(self.begins.mean.sum()), 0.0)
-        away = float(new_states(self.whole.met, 64, self._rng(400)).mean())
+        away = float(new_states(self.whole.met, 64, self.rng(400)).mean())
         stays = self.aim.discount * (1.0 - away)
         steps = self.aim.steps
         met = away * sum(stays**h * (1.0 - h / steps) for h in range(min(steps, 10_000)))
@@ -372,13 +301,3 @@ class Worlds:
 def _listed(start: NDArray[Any]) -> Floats:
     """Where episodes begin among the states that there is a list of."""
     return np.asarray(start / np.maximum(start.sum(axis=-1, keepdims=True), TINY))
-
-
-def _instead(half: Estimate, whole: Estimate) -> Model:
-    """What a half says, and of pairs of which it says nothing what the whole does."""
-    own, all_of_it = half.model(), whole.model()
-    told = half.supported.astype(np.float64)
-    rows = sparse.diags_array(told) @ own.transitions
-    rows = rows + sparse.diags_array(1.0 - told) @ all_of_it.transitions
-    rewards = np.where(half.supported.reshape(own.rewards.shape), own.rewards, all_of_it.rewards)
-    return Model(sparse.csr_array(rows), rewards, all_of_it.available, own.horizon)

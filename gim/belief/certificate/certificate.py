@@ -24,7 +24,7 @@ from gim._base.arguments import fraction
 from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness, of_trail, played, refuted
 from gim.belief.aim import Aim, Done
-from gim.belief.certificate.credible import Bounds, Episodes, credible, of_pairs, possible
+from gim.belief.certificate.credible import Bounds, credible, of_pairs, possible
 from gim.belief.certificate.guaranteed import Facts, guaranteed
 from gim.belief.certificate.guaranteed import of_pairs as guaranteed_of_pairs
 from gim.belief.certificate.sentences import figure, sentences
@@ -323,7 +323,7 @@ def certified(
     inferred |= playable & whole.replaced.reshape(n.shape)
     F = np.ascontiguousarray(V[1:-1].T)
     if kind == "credible":
-        found = credible(worlds, policy, episodes_of(belief, policy), limits, told, share)
+        found = credible(worlds, policy, limits, told, share)
         unbounded = np.zeros(n.shape, bool)
         bounds = partial(of_pairs, worlds, F, pairs_share)
     else:
@@ -372,17 +372,6 @@ def _facts(belief: Grounds, policy: Any, limits: tuple[float, float]) -> Facts:
     chances = np.ascontiguousarray(chances).reshape(-1, S, A)
     parts = belief.task.available, known.terminal, limits, belief.worlds.aim, chances
     return Facts(known.counts, known.rewards, belief.worlds.whole.met, *parts, belief.beginnings)
-
-
-def episodes_of(belief: Grounds, policy: Any) -> Episodes:
-    """What episodes returned: those of a run, or as the model has it of the policy."""
-    done, aim = belief.done, belief.worlds.aim
-    if done is not None and done.returns.size and aim.discount == 1.0:
-        R = np.asarray(done.returns, np.float64)
-        return Episodes(R.size, float(R.std()), float(np.ptp(R)))
-    number = float(belief.knowledge.counts.n.sum()) / aim.steps
-    sd = belief.worlds.scatter(policy)
-    return Episodes(number, sd, 2.0 * sd)
 
 
 def _assumed(given: Grounds, found: Bounds) -> tuple[str, ...]:

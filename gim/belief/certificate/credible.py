@@ -1,9 +1,9 @@
 """The credible kind: worlds that the belief holds possible (`gim.belief.worlds`).
 
 What the policy earns in the mean of the belief is in the middle, and to either side lie so many
-standard deviations as Student's t stays within with this share: some of their causes are known from
-four halves only. The same of what the best policy earns gives the upper bound. It holds if the
-world is as likely as those that were drawn and inferred anew; benchmarks count how often it does.
+times what it differs by from there in the worlds that were drawn, in the mean square, as Student's
+t stays within with this share. The same of what the best policy earns gives the upper bound. It
+holds if the world is as likely as those that were drawn; benchmarks count how often it does.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
 from scipy.special import ndtri, stdtrit
 
 from gim.analogy.unseen import RESTS, widened
-from gim.belief.worlds import Floats, Spread, Worlds
+from gim.belief.worlds import DRAWS, Floats, Spread, Worlds
 from gim.planning.planners import Model
 
 UNTOLD = "untold"  # how large rewards may be was not told, and the bound would rest on it
@@ -34,18 +33,9 @@ class Bounds(NamedTuple):
     within: tuple[float, float] | None = None  # r(s,a) that they rest on, if not told
 
 
-class Episodes(NamedTuple):
-    """What episodes returned, of which the next may be unlike all."""
-
-    number: float
-    sd: float  # of their returns
-    span: float  # between the best and the worst
-
-
 def credible(
     worlds: Worlds,
     policy: object,
-    episodes: Episodes,
     rewards: tuple[float, float],
     told: bool,
     share: float,
@@ -55,7 +45,6 @@ def credible(
     Args:
         worlds: what is held possible.
         policy: in any form that an MDP takes.
-        episodes: that were seen.
         rewards: the least and the most that a step may pay, as told or as seen.
         told: whether they were told.
         share: the probability with which each statement holds.
@@ -66,16 +55,10 @@ def credible(
         return np.array([earned, best, best - earned])
 
     found = worlds.spread(ask)
-    luck = worlds.lucky(ask, found.mean)
-    luck[0] = max(worlds.flattery - float(found.mean[2]), 0.0)  # none of a policy of no plan
-    luck[0] = np.hypot(found.rules[0], luck[0])
-    found = found._replace(rules=np.maximum(found.rules, luck))
     if told:
-        return _bounds(worlds, policy, episodes, rewards, share, found)
+        return _bounds(worlds, policy, rewards, share, found)
     within = widened(*rewards)
-    narrow, wide = (
-        _bounds(worlds, policy, episodes, limits, share, found) for limits in (rewards, within)
-    )
+    narrow, wide = (_bounds(worlds, policy, limits, share, found) for limits in (rewards, within))
     room = (rewards[1] - rewards[0]) * float(worlds.aim.most(1.0)[0])
     more = max(narrow.earns[0] - wide.earns[0], wide.earns[1] - narrow.earns[1])
     if more > RESTS * room:
@@ -86,24 +69,20 @@ def credible(
 def _bounds(
     worlds: Worlds,
     policy: object,
-    episodes: Episodes,
     rewards: tuple[float, float],
     share: float,
     found: Spread,
 ) -> Bounds:
     """The same if rewards lie between these."""
-    next_one = 1.0 / (episodes.number + 1.0)
-    never = np.array([episodes.sd, episodes.span, episodes.span]) * next_one
     off, wide = worlds.unseen(policy, rewards)
     off_all = np.array([off, max(off, 0.0), abs(off)])
-    sd, middle = found.total(never, wide), found.mean + off_all
-    free = found.freedom(sd)
-    both, one = stdtrit(free, (1.0 + share) / 2.0), stdtrit(free, share)
+    sd, middle = found.total(wide), found.mean + off_all
+    both, one = stdtrit(DRAWS - 1, (1.0 + share) / 2.0), stdtrit(DRAWS - 1, share)
     least, most = possible(worlds, rewards)
-    low, high = middle[0] - both[0] * sd[0], middle[0] + both[0] * sd[0]
+    low, high = middle[0] - both * sd[0], middle[0] + both * sd[0]
     low, high = min(max(low, least), most), max(min(high, most), least)
-    best = max(min(middle[1] + both[1] * sd[1], most), high)
-    loss = min(max(middle[2] + one[2] * sd[2], 0.0), best - low)
+    best = max(min(middle[1] + both * sd[1], most), high)
+    loss = min(max(middle[2] + one * sd[2], 0.0), best - low)
     return Bounds((float(low), float(high)), float(best), float(loss))
 
 
@@ -129,7 +108,7 @@ def more_than(
     for limits in [rewards] if told else [rewards, widened(*rewards)]:
         off, wide = worlds.unseen(policy, limits, other)
         middle, sd = float(found.mean[0]) + off, found.total(wide)
-        off = float((stdtrit(found.freedom(sd), (1.0 + share) / 2.0) * sd)[0])
+        off = float(stdtrit(DRAWS - 1, (1.0 + share) / 2.0) * sd[0])
         ends.append((middle - off, middle + off))
     low, high = ends[-1]
     room = (rewards[1] - rewards[0]) * float(worlds.aim.most(1.0)[0])
@@ -147,30 +126,26 @@ def possible(worlds: Worlds, rewards: tuple[float, float]) -> tuple[float, float
 def of_pairs(worlds: Worlds, F: Floats, share: float) -> tuple[Floats, Floats]:
     """Bounds on |(p - p~).f| for functions F [S, M], [M, S*A], and on ||p - p~||_1, [S*A].
 
-    Of models that are drawn whole, rules and pairs, each errs by no more with this share. What
-    halves of the data would have said adds to that: which candidate predicts is drawn by none.
+    Of worlds that are drawn, each errs by no more with this share; what halves of the data alone
+    would have said adds to that, as a whole differs from the truth.
     """
-    mean, z = worlds.whole.model().transitions, float(ndtri((1.0 + share) / 2.0))
-    models, size = max(MODELS, math.ceil(2.0 / (1.0 - share))), mean.shape[0]
-    l1, halves = np.empty((models, size)), [model.transitions for model, _ in worlds.halves]
-    value = np.empty((F.shape[1], size))
+    mean, size = worlds.whole.model().transitions, worlds.whole.n.size
+    models, apart = max(MODELS, math.ceil(2.0 / (1.0 - share))), worlds.apart()
+    z = float(ndtri((1.0 + share) / 2.0))
+    l1, value = np.empty((models, size)), np.empty((F.shape[1], size))
     some = max(1, ROOM // (models * size))  # functions that are looked at together
     for first in range(0, max(F.shape[1], 1), some):
         f = F[:, first : first + some]
         here, off = mean @ f, np.empty((models, size, f.shape[1]))
         for k in range(models):
-            rows = worlds.drawn_rows(k)
+            rows = worlds.drawn_world(worlds.rng(1000 + k), k)[0]
             off[k] = np.abs(rows @ f - here)
             if not first:
-                l1[k] = _norm(rows - mean)
-        apart = np.mean([((rows - mean) @ f) ** 2 for rows in halves], axis=0)
-        value[first : first + some] = np.hypot(at_most(off, share), z * np.sqrt(apart)).T
-    away = np.mean([_norm(rows - mean) ** 2 for rows in halves], axis=0)
-    return value, np.hypot(at_most(l1, share), z * np.sqrt(away))
-
-
-def _norm(rows: sparse.csr_array) -> Floats:
-    return np.asarray(abs(rows).sum(axis=1)).ravel()
+                l1[k] = np.asarray(abs(rows - mean).sum(axis=1)).ravel()
+        halves = np.mean([(rows @ f) ** 2 for rows in apart], axis=0) if apart else 0.0
+        value[first : first + some] = np.hypot(at_most(off, share), z * np.sqrt(halves)).T
+    away = [np.asarray(abs(rows).sum(axis=1)).ravel() ** 2 for rows in apart] or [np.zeros(size)]
+    return value, np.hypot(at_most(l1, share), z * np.sqrt(np.mean(away, axis=0)))
 
 
 def at_most(values: Floats, share: float) -> Floats:
