@@ -202,8 +202,8 @@ def _own(module: str, path: Path) -> tuple[dict[str, str], set[str]]:
         if path.name == "__init__.py":
             finder.path = [str(path.parent.parent), *finder.path]
         finder.import_hook(module)
-    found = {name: Path(each.__file__) for name, each in finder.modules.items() if each.__file__}
-    files = {_told(name, each): _of_file(each) for name, each in found.items()}
+    found = {name: getattr(each, "__file__", None) for name, each in finder.modules.items()}
+    files = {_told(name, Path(at)): _of_file(Path(at)) for name, at in found.items() if at}
     tops = {name.partition(".")[0] for name in finder.badmodules}
     return files, {top for top in tops - sys.stdlib_module_names - set(OURS) if _file(top)}
 
