@@ -157,6 +157,16 @@ class TabularMDP:
             return self.transitions
         return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
 
+    def paid(self) -> Floats:
+        """What each entry of `rows` pays, in their order."""
+        rows = self.rows()
+        if self.rewards_next is None:
+            return np.repeat(self.rewards.ravel(), np.diff(rows.indptr))
+        if self.sparse:
+            return np.asarray(self.rewards_next.data)
+        pair = np.repeat(np.arange(self.S * self.A), np.diff(rows.indptr))
+        return np.asarray(self.rewards_next.reshape(rows.shape)[pair, rows.indices])
+
     @cached_property
     def world(self) -> AliasTables:
         """Alias tables for the compiled loop, built once."""
