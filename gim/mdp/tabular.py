@@ -320,7 +320,12 @@ class TabularMDP:
         values = self.rewards[s], rows, over.ahead(self, pi, step)
         gain = float(self.value(pi, average=True)[s]) if average else 0.0
         when = step if timed else None
-        return explain(self.names(), s, when, played, values, self.available[s], gain=gain)
+        told = (self.names(), s, when, played, values, self.available[s], self._seen(s))
+        return explain(*told, gain=gain)
+
+    def _seen(self, s: int) -> NDArray[np.int64] | None:
+        """Visits of the actions of a state, [A], where they were counted."""
+        return None
 
     def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""
