@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")
     wanted, scale = chosen(args.artefacts), SCALES[args.scale]
     engine_arguments(args)
-    needs("lab", "matplotlib", "plotly")
+    needs("lab", "matplotlib", "plotly", "jinja2")
     args.out = args.out or Path(f"reproduction-{scale.name}")
     check_folder(args.out)
     words = _command(args)
