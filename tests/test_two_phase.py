@@ -121,7 +121,7 @@ def test_two_phases_by_analogy_find_the_reward_at_the_end_of_the_river():
     "word",
     [
         "two_phase:m=7",
-        "two_phase:exploration=active,infer=analogy(folds=3),budget=500",
+        "two_phase:exploration=curious,infer=analogy(folds=3),budget=500",
         "two_phase:infer=by_completion,learn_on=false",
     ],
 )
