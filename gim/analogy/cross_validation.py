@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.analogy.candidates import Candidate, Data, Fitted
+from gim.analogy.structure.triples import OFTEN, placed
 from gim.analogy.worth import HeldOut
 
 # -- who is worth all folds: candidates far behind after one fold are judged no further
@@ -90,14 +91,14 @@ class CrossValidation:
         self.first, self.next, self.N = rows.indptr.astype(np.int64), rows.indices, rows.data
         self.row: Ints = np.repeat(np.arange(self.pairs.size), np.diff(self.first))  # [nnz]
         self._fitted: dict[str, Fitted] = {}
-        order = rng.permutation(self.pairs.size)
+        order = rng.permutation(self.pairs.size)[placed(data.colours.pair[self.pairs])]
         self.fold = order % folds
         self.judges: Ints = np.flatnonzero(order < max(KEPT // data.S, 1))  # places in `pairs`
 
     @property
     def weights(self) -> Floats:
         """In a mean over pairs: the noise of few visits counts less, many visits are alike."""
-        return self.n / (self.n + 4.0)
+        return self.n / (self.n + OFTEN)
 
     @cached_property
     def parts(self) -> list[Data]:

@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gim.analogy.structure.triples import Floats, Ints, Triples
+from gim.analogy.structure.triples import OFTEN, Floats, Ints, Triples
 
 LEVELS = 48  # of a variable that have a value each; more of them share one
 CHANGES = 8  # changes that are told apart, up and down; larger ones count as these
 SCALES = 10.0 ** np.arange(-3.0, 4.0)  # prior variances of parts, relative to that of e
-FEW = 5.0  # visits that a triple met often counts for
 
 
 class Paid(NamedTuple):
@@ -43,7 +42,7 @@ class RidgeRewards:
     def __init__(self, triples: Triples) -> None:
         assert triples.R is not None
         self.triples = triples
-        mean, weight = triples.R / triples.counts, triples.counts / (1 + triples.counts / FEW)
+        mean, weight = triples.R / triples.counts, triples.counts / (1 + triples.counts / OFTEN)
         self.low, self.high = float(mean.min()), float(mean.max())
         x, own = self._parts(triples.pair, triples.indices)
         self.m = float(np.average(mean, weights=weight))
@@ -107,11 +106,12 @@ class RidgeRewards:
             levels = int(world.codes[:, j].max()) + 1
             many = min(levels, LEVELS)
             each = np.eye(many)
-            shared += [each[before * many // levels], each[after * many // levels]]
+            shared += [each[(2 * x + 1) * many // (2 * levels)] for x in (before, after)]
             if ordinal:
                 change = np.clip(after - before, -CHANGES, CHANGES)
                 shared.append(np.eye(2 * CHANGES + 1)[change + CHANGES])
-                own += [action * (before / levels)[:, None], action * (change / CHANGES)[:, None]]
+                middle = (before - 0.5 * (levels - 1)) / levels  # the same if they are turned round
+                own += [action * middle[:, None], action * (change / CHANGES)[:, None]]
             else:
                 shared.append((after == before)[:, None].astype(np.float64))
         shared.append(world.terminal[t][:, None].astype(np.float64))
