@@ -154,7 +154,7 @@ def _words(of: Comparison, told: Told, j: int, g: int, who: str, called: Called)
     how = told.names[told.best[j, g]]
     if how.startswith("="):
         return f"{who} acts as {called.actions[int(how[1:])]}"
-    if how in ("anew", "otherwise", "pays"):
+    if how in ("anew", "pays"):
         return f"{who} {_otherwise(how)}"
     x, pairs = dict(of.scales())[how], of.groups[:, 0 if told.name == "all" else g + 1] > 0
     steps = np.flatnonzero((pairs & of.ruled)[of.of_step])

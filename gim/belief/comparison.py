@@ -7,7 +7,6 @@ not, p ~ Dirichlet(c / S), and the pair's own visits decide. Against that stand 
 of the present:
 
 - *anew*: the pair knows nothing of its past, p ~ Dirichlet(c / S);
-- *moves*, *ends*: pairs share by how much they move (in numbers of states), or where they end;
 - *acts as*: what an action does is what another one did;
 - *shifted*: a variable turns out larger or smaller, q_z(s') ~ q(s') exp(z x(s') / sd(x)).
 
@@ -29,8 +28,7 @@ What goes wrong in other ways than by a change must not be taken for one:
 - Pairs that were never met before may follow another rule. Together they weigh no more in a group
   than one surprise does after so many pairs without one; and all of it must beat pairs that follow
   no rule and go by what they did themselves.
-- The visits behind a rule leave it open: a shifted one is refuted by the past no more than by B
-  times its divergence from the rule.
+- A rule may be wrong: another one weighs no more than the past refutes it.
 """
 
 from __future__ import annotations
@@ -84,7 +82,6 @@ class Said(NamedTuple):
     q: Floats  # [K]
     acting: Floats  # [A, K] those of each action; [0, K] where there are too many
     shifted: Floats  # [E, K] shifted ones
-    apart: Floats  # [E, P] the divergence of these
     names: tuple[str, ...]  # [E] of the variables that are shifted
 
 
@@ -199,7 +196,7 @@ class Comparison:
         scales = list(self.scales())
         actions = self.A if self.A > 1 and self.A * len(self.of) <= ENTRIES else 0
         x = np.array([x for _, x in scales]).reshape(len(scales), self.S)
-        q, acting, shifted, apart = _read(
+        q, acting, shifted = _read(
             self.prior.q,
             self.prior.next,
             self.prior.first,
@@ -212,13 +209,13 @@ class Comparison:
             np.array(SHIFTS),
         )
         names = tuple(name for name, _ in scales for _ in SHIFTS)
-        useful = np.flatnonzero(apart.max(axis=1, initial=0.0) > 0)
+        useful = np.flatnonzero(shifted.any(axis=1))
         leak = np.maximum(self.prior.leak.ravel()[self.pairs], 1.0 / (self.behind + 2.0))[self.of]
         # What so many visits have not shown may still come:
         plain, others, tilted = (
             (1.0 - leak) * each + leak / self.S for each in (q, acting, shifted[useful])
         )
-        return Said(plain, others, tilted, apart[useful], tuple(names[i] for i in useful))
+        return Said(plain, others, tilted, tuple(names[i] for i in useful))
 
     def scales(self) -> Iterator[tuple[str, Floats]]:
         """The variables whose values have an order; the number of a state where none is known."""
@@ -281,7 +278,7 @@ class Comparison:
     def _following(self, q: Floats) -> Floats:
         """The same where pairs with a rule now follow one of these, [E, K]: [E, J, G].
 
-        Others go on as before.
+        Others go on as before. Had it always been so, the rule is wrong, and nothing has changed.
         """
         said = (np.log(q) * self.ruled[self.of]).T  # [K, E]
         actions = [np.flatnonzero(self.key_pair % self.A == a) for a in range(self.A)]
@@ -291,54 +288,27 @@ class Comparison:
             + ((rest * here) @ self.groups)[:, None]
             for here in (self.met, ~self.met)
         )
-        return self._against(old.transpose(1, 0, 2), new.transpose(1, 0, 2))
+        now = self._against(old.transpose(1, 0, 2), new.transpose(1, 0, 2))
+        had = np.maximum(self.N - self.since, 0.0)
+        rule = (np.log(self.said.q) * self.ruled[self.of])[:, None]
+        return np.minimum(now, self._grouped(had, rule - said, actions).transpose(1, 0, 2))
 
     def _grouped(self, weight: Floats, said: Floats, actions: list[Ints]) -> Floats:
         """What weights [J, K] make of what is said [K, E] in each group, [J, E, G]."""
         each = np.stack([weight[:, mine] @ said[mine] for mine in actions], axis=-1)
         return np.concatenate([each.sum(axis=-1, keepdims=True), each], axis=-1)
 
-    def _shared(self, outcome: Ints) -> Floats:
-        """The same where pairs of an action share outcomes [K] now; of all pairs nothing is said,
-        for what they share hangs on how often each action is taken.
-
-        Only pairs with a rule are asked that were met before: what others share, where they lie
-        tells as well.
-        """
-        names, of = np.unique(outcome, return_inverse=True)
-        witness = self.met & self.ruled
-        D, J, G = len(names), self.J, self.A
-        cell = self.key_pair % self.A * D + of
-        place = self.active[0] * G * D + cell[self.active[1]]
-        more = self.more * witness[self.active[0], self.of[self.active[1]]]
-        since = np.bincount(place, more, J * G * D).astype(np.float64).reshape(J, G, D)
-        before = np.bincount(cell, self.seen, G * D).reshape(G, D) - since
-        pooled = before.sum(axis=1, keepdims=True) + 1.0 / self.S
-        base = pooled / pooled.sum(axis=2, keepdims=True)
-        known = np.maximum(
-            dirichlet(base + before, since), (self.past * witness) @ self.groups[:, 1:]
-        )
-        lawless = (self.free * witness) @ self.groups[:, 1:] - np.log(self.backed[:, 1:] + 2.0)
-        gain = dirichlet(base, since) - np.maximum(known, lawless)
-        return np.column_stack([np.full(J, -np.inf), gain])
-
     @cached_property
     def moves(self) -> list[Told]:
         """What speaks for a change of what actions do."""
-        met, visits = self.anew * self.met, np.maximum(self.n_since @ self.groups, 1e-9)
+        met = self.anew * self.met
         kinds: Kinds = [
             [("anew", self._against(met @ self.groups, (self.anew - met) @ self.groups))]
         ]
         if self.ruled.any() and len(self.said.shifted):
-            most = [
-                (self.n_since * self.behind * d) @ self.groups / visits for d in self.said.apart
-            ]
-            shifted = np.minimum(self._following(self.said.shifted), most)
+            shifted = self._following(self.said.shifted)
             kinds.append(list(zip(self.said.names, shifted, strict=True)))
         found = [_told("all", *_weighed(kinds, slice(0, 1)))]
-        # What all actions share hangs on how often each is taken: by action only.
-        shares = (self.key_next - self.key_pair // self.A, self.key_next)
-        kinds += [[("otherwise", self._shared(outcome))] for outcome in shares]
         acting = np.zeros((0, self.J, self.A + 1))
         if self.ruled.any() and len(self.said.acting):
             acting = self._following(self.said.acting)
@@ -525,7 +495,7 @@ def _read(
     """What a prior says of pairs and next states [K], see `Said`; pairs begin at `begin` [P]."""
     K, P, V, Z = pair.size, begin.size, scales.shape[0], shifts.size
     said, acting, tilted = np.zeros(K), np.zeros((actions, K)), np.zeros((V * Z, K))
-    apart, mean, variance = np.zeros((V * Z, P)), np.zeros((V, P)), np.zeros(V)
+    mean, variance = np.zeros((V, P)), np.zeros(V)
     for k in range(K):
         said[k] = _entry(q, next, first, pair[k], to[k])
         for a in range(actions):
@@ -546,12 +516,11 @@ def _read(
                 i, total = pair[begin[p]], 0.0
                 for e in range(first[i], first[i + 1]):
                     total += q[e] * _tilt(slope * (scales[v, next[e]] - mean[v, p]))
-                apart[row, p] = math.log(max(total, 1e-300)) if first[i] < first[i + 1] else 0.0
                 last = begin[p + 1] if p + 1 < P else K
                 for k in range(begin[p], last):
                     up = _tilt(slope * (scales[v, to[k]] - mean[v, p]))
                     tilted[row, k] = said[k] * up / max(total, 1e-300)
-    return said, acting, tilted, apart
+    return said, acting, tilted
 
 
 @hot

@@ -83,7 +83,9 @@ def shared_rows(prior: Prior) -> SharedRows:
         row = prior.next[begin:end].tobytes() + prior.q[begin:end].tobytes()
         kind[i] = kinds.setdefault(row, len(kinds))
         if kind[i] == len(rows):
-            rows.append(np.bincount(prior.next[begin:end], prior.q[begin:end], S))
+            rows.append(
+                np.bincount(prior.next[begin:end], prior.q[begin:end], S).astype(np.float64)
+            )
     r = np.zeros((2, S * A))
     if prior.r_next.size:
         pair = np.repeat(np.arange(S * A), np.diff(prior.first))

@@ -106,7 +106,7 @@ class Worlds:
         prior = said.prior
         if prior.n0.size:
             playable = self.frame.available & ~self.belief.terminal[:, None]
-            r_n0 = (prior.n0 > 0) * 1.0 if self.belief.rewards.given else prior.r_n0
+            r_n0 = np.where(prior.n0 > 0, 1.0, 0.0) if self.belief.rewards.given else prior.r_n0
             prior = prior._replace(n0=prior.n0 * playable, r_n0=r_n0 * playable)
         return said._replace(prior=prior)
 
