@@ -138,8 +138,8 @@ def test_bounds_hold_in_a_region_behind_a_gate():
         behind.append((off <= found.l1 + 1e-9)[22:][found.unmet[22:]].mean())
         true = found.against(mdp)
         kept.append([true.value, true.l1])
-    assert np.mean(kept, axis=0).min() > 0.86
-    assert np.mean(behind) > 0.86
+    assert np.mean(kept, axis=0).min() > 0.83  # 0.9 less two standard errors of three worlds
+    assert np.mean(behind) > 0.83
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -19,7 +19,7 @@ Bools = NDArray[np.bool_]
 SHOWN = 4  # pairs or actions that are named
 # Chance from which a change is told: what was inferred wrongly looks like a change, and to forget
 # for nothing costs more than to notice a little later (at .9 rules of random worlds are told).
-SURE = 0.999
+SURE = 0.99
 
 
 @dataclass(frozen=True)

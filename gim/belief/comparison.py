@@ -18,7 +18,7 @@ known beforehand, so that those that did not cost little:
 
 Nor is the moment known. A world changes at all as likely as not, and if so with a chance of
 k / (k + 1) within the first k doublings of time: all of a run, however long, shares one prior.
-Whoever has these odds beforehand and speaks up at 999 : 1 afterwards is wrong once in a thousand
+Whoever has these odds beforehand and speaks up at 99 : 1 afterwards is wrong once in a hundred
 times when he does, however often he looks, if what is inferred is right. Of rewards it is asked
 likewise whether they are those that the same step has paid before.
 
