@@ -266,7 +266,8 @@ class Compiled(Driver):
         return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        trail = Trail(*(each.ravel() for each in self.trail))  # the same memory
+        pairs, t, r = self.trail
+        trail = Trail(pairs.ravel(), t.ravel(), r.ravel())  # the same memory
         given = (self.world, memory, clock, returns, trail)
         self._frames = tuple(Frame(each) for each in given)
         return self.play(self._frames, self.random.world, self.random.agent, self._order)
