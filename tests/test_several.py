@@ -12,7 +12,7 @@ from gim.runs import several
 from gim.runs.loop import Compiled
 from tests.faults import PATIENCE
 
-processors = "gim.runs.run.processors"
+processors = "gim.runs.several.processors"
 
 
 @pytest.fixture
