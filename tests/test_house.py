@@ -47,7 +47,7 @@ FOR_TYPES_ALONE = {
     ("gim.belief.certificate.sentences", "gim.belief.certificate.certificate"),
     ("gim.belief.family.words", "gim.belief.family.family"),
     ("gim.mdp.gymnasium_env", "gim.mdp.tabular"),
-    ("gim.mdp.rendering.picture", "gim.mdp.tabular"),
+    ("gim.mdp.picture", "gim.mdp.tabular"),
     ("gim.mdp.tabular", "gim.mdp.gymnasium_env"),
     ("gim_lab.experiments.logs.from_log", "gim_lab.trials.trial"),
     ("gim_lab.experiments.many.series", "gim_lab.trials.trial"),

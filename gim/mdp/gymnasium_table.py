@@ -114,7 +114,7 @@ def endings(
 
 
 def layout_of(env: Any) -> dict[str, Any]:
-    """Where the states of a grid stand, if the environment is one: see `gim.mdp.rendering`."""
+    """Where the states of a grid stand, if the environment is one: see `gim.mdp.picture`."""
     symbols = np.asarray(getattr(env, "desc", np.full(getattr(env, "shape", ()), ".")))
     if symbols.ndim != 2 or symbols.size != getattr(env.observation_space, "n", 0):
         return {}

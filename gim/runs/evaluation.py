@@ -245,14 +245,7 @@ def _ends(run: Run) -> tuple[float, float] | None:
 
 def _support(mdp: TabularMDP, memory: Memory) -> tuple[float, float]:
     """The least and the largest return of an episode under a policy, backwards step by step."""
-    P, R = mdp.rows(), mdp.rewards_next
-    if R is None:
-        paid = np.repeat(mdp.rewards.ravel(), np.diff(P.indptr))
-    elif mdp.sparse:
-        paid = R.data
-    else:
-        pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(P.indptr))
-        paid = R.reshape(mdp.S * mdp.A, mdp.S)[pair, P.indices]
+    P, paid = mdp.rows(), mdp.paid()
     pair_of = np.repeat(np.arange(mdp.S * mdp.A), np.diff(P.indptr))
     state_of, action_of = pair_of // mdp.A, pair_of % mdp.A
     low, high = np.zeros(mdp.S), np.zeros(mdp.S)
