@@ -128,9 +128,9 @@ def expected(
     square = (found.share * (spread + by_kind**2)).sum(axis=1) - value**2
     rows = cells.X.sum(axis=1)
     share = rows / np.maximum(np.bincount(cells.task, rows, U), 1e-300)[cells.task]
-    found = (np.bincount(cells.task, each, U) for each in (share * value, share**2 * square))
-    mean, square = (np.asarray(each, np.float64) for each in found)
-    return mean, np.sqrt(np.maximum(square, 0.0))
+    whole = np.bincount(cells.task, share * value, U).astype(np.float64)
+    square = np.bincount(cells.task, share**2 * np.maximum(square, 0.0), U).astype(np.float64)
+    return whole, np.sqrt(square)
 
 
 def kinds_of(family: Family, part: int) -> tuple[Ints, int]:
