@@ -6,7 +6,9 @@ import pytest
 from scipy.special import digamma, gammaln
 
 import gim
+from gim.analogy.base import Frame
 from gim.belief.family import kinds, rewards
+from gim.belief.family.by_family import by_family
 from gim.belief.family.cells import cells_of
 from gim.belief.family.family import learned
 from gim.belief.family.outlook import blindly, placed
@@ -14,6 +16,7 @@ from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Rows, Space, rows_of
 from gim.belief.family.words import belonging, kinds_of, measures
 from gim.cli.command import main
+from gim.logs.believing import counts_from
 from tests.family_worlds import counted, shop_mdp, shop_rows, shop_space
 
 MEANS = 3.0 * np.exp(np.random.default_rng(3).normal(0, 0.45, 10))
@@ -283,3 +286,52 @@ def test_digamma_weights_are_those_of_the_posterior():
     alpha = np.random.default_rng(0).random((2, len(cells.layout.group))) + 0.5
     want = np.exp(digamma(alpha) - digamma(alpha.sum(axis=1, keepdims=True)))
     np.testing.assert_allclose(kinds.w_of(cells.layout, alpha), want)
+
+
+def test_bounds_of_units_hold_and_say_something():
+    means, held, wide, told = np.linspace(1.2, 5.5, 8), [], [], []
+    for rows, seed in ((20, 3), (60, 4)):
+        found = shop_rows(means, rows, seed)
+        days = [(f"shop {int(k)}", i, *map(float, rest)) for i, (k, *rest) in enumerate(found)]
+        table = dict(zip(HEADS, map(list, zip(*days, strict=True)), strict=True))
+        every = {name: list(map(float, range(16))) for name in ("states", "start")}
+        every |= {"reward_range": (-25.0, 75.0)}
+        log = gim.from_log(table, **COLUMNS, unit="shop", step="day", **every)
+        units = gim.learn(log, horizon=30)
+        for k, mean in enumerate(means):
+            found, truth = units[f"shop {k}"], shop_mdp(mean)
+            earns = found.compare(truth)
+            told.append(found.value.bounded)
+            held.append(found.value.lower <= earns["return"] <= found.value.upper)
+            wide.append((found.value.upper - found.value.lower) / earns["optimal"])
+    assert all(told)
+    assert sum(held) >= 13  # of 16
+    assert np.median(wide[8:]) < np.median(wide[:8])
+    assert np.median(wide[8:]) < 0.5
+
+
+def test_certificates_of_units_know_how_much_their_family_may_be_off(shops):
+    few = one(shops.rows, 0)
+    few = few.of(np.arange(len(few.n)) < 2)
+    infer = by_family(shops, rows=few)
+    visits, paid = np.zeros((128, 16)), np.zeros(128)
+    np.add.at(visits, (few.pair, few.next), few.n)
+    np.add.at(paid, few.pair, few.n * few.r)
+    counts = counts_from((visits.reshape(16, 8, 16), paid.reshape(16, 8)))
+    frame = Frame(np.ones((16, 8), bool), np.zeros(16, bool), (0.0, 1.0))
+    said = infer.posterior(counts, frame, np.random.default_rng(0))
+    pairs, rng = np.arange(16 * 8), np.random.default_rng(1)
+    draws = np.stack([said.fitted.drawn(pairs, rng).toarray() for _ in range(60)])
+    np.testing.assert_allclose(draws.sum(axis=2), 1.0)
+    mean = said.fitted.rows(pairs).toarray()
+    assert np.abs(draws.mean(axis=0) - mean).max() < 0.2
+    add = shops.table.outcomes.add[:, 0]
+    means = [
+        float(kinds.weight @ (kinds.m[0][:, 0] @ add)[kinds.node[0]]) for kinds in shops.resampled
+    ]
+    usual = -np.minimum(MEANS, 6)
+    assert abs(np.mean(means) - usual.mean()) < 0.6
+    assert (
+        0.4 < np.std(means) / (usual.std() / np.sqrt(10)) < 2.0
+    )  # as the mean of ten shops is off
+    assert said.shown.sum() == shops.rows.n.sum()

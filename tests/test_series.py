@@ -52,6 +52,15 @@ def test_worlds_in_turns(shops):
     assert len(turns.family) == 2
 
 
+def test_runs_that_began_with_a_family_have_certificates(shops, played):
+    held = []
+    for run, shop in zip(played[1:], shops[1:], strict=True):
+        found = gim.certify(run)
+        held.append(found.lower <= shop.policy_return(found.policy) <= found.earns[1])
+        assert found.earns[1] - found.lower < shop.optimal_return()
+    assert sum(held) >= 2  # of 3, of which nine of ten hold in the mean
+
+
 def test_what_cannot_be_carried_on_is_said(shops, played, tmp_path):
     with pytest.raises(ValueError, match="cannot be saved to go on"):
         played[1].save(tmp_path / "run.gim")

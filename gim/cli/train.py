@@ -43,12 +43,12 @@ from gim.cli.summary import summary, summary_of_many
 from gim.envs.worlds import world_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
+from gim.model.loading import load_saved
 from gim.planning.checks import check_work
 from gim.planning.evaluation import STEP
 from gim.planning.linear import entries_of
 from gim.runs.agent import agents
 from gim.runs.checkpoints import Checkpoints
-from gim.runs.loading import load
 from gim.runs.reports import Report
 from gim.runs.run import prepare
 from gim.runs.runs import Interrupted, Run
@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         path = args.save or args.resume
         _check_targets(path, args.save_policy)
         with can_go_on(_how_to_go_on(args.resume, args.save_every)):
-            resumed = load(args.resume, "run")
+            resumed = load_saved(args.resume, "run")
             return _one(resumed, path, args.save_policy, args.save_every)
     if args.world is None:
         raise ValueError("a world is missing, such as in: gim train riverswim")

@@ -113,7 +113,10 @@ class LearnedUnits(Mapping[Any, Learned]):
             options |= {"infer": by_family(self.family, alone, rows_of_log(part)), "safe": careful}
         found = self.learn(part, **options)
         assert isinstance(found, Learned)
-        return found
+        told, (low, high) = found.behind.limits
+        least, most = self.family.paid.range
+        limits = told, (min(low, least), max(high, most))  # what others were paid may be paid here
+        return replace(found, behind=found.behind._replace(limits=limits))
 
     def differences(self) -> list[Difference]:
         """How units differ, those first that are farthest from the others."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,6 +46,7 @@ from gim.belief.family.words import Difference, differences, said_of_rule, sente
 from gim.mdp.variables import Variables
 from gim.model.loading import KINDS
 
+AGAIN = 12  # families of units drawn anew
 LEAVE = 8.0  # nats beyond the prior odds that it takes to leave a family
 
 
@@ -136,7 +138,8 @@ class Family:
         """
         rng = None if seed is None else np.random.default_rng(seed)
         rows, explained = self.seen(rows)
-        table, view = self.table, outlook(self.table, self.kinds, rows, explained, rng)
+        kinds = self.kinds if rng is None else self.resampled[rng.integers(AGAIN)]
+        table, view = self.table, outlook(self.table, kinds, rows, explained, rng)
         p, whole = view.p, view.p.sum(axis=0)
         own = rewards.own_of(table, self.paid, rewards.tempered(rows), ahead_of(view, table, rows))
         r, variance = np.zeros(whole.shape), np.zeros(whole.shape)
@@ -150,6 +153,21 @@ class Family:
             variance[i, t] += p[way, i, t] * doubt
         r = np.where(whole > 0, r / np.where(whole > 0, whole, 1.0), 0.0)
         return Found(whole, view.behind, r, variance.sum(axis=1), view.share, view.evidence)
+
+    @cached_property
+    def resampled(self) -> list[Whole]:
+        """The kinds as they would be with other units: some of these twice, others not at all."""
+        if self.alone:
+            return [self.kinds] * AGAIN
+        rows, explained = self.seen(self.rows)
+        U, rng = len(self), np.random.default_rng(len(self))
+        cells, forms = cells_of(self.table, rows, explained, U), self.chosen[0].forms
+        start, found = placed(self.kinds, cells.layout), []
+        for _ in range(AGAIN):
+            often = np.bincount(rng.integers(U, size=U), minlength=U)[cells.task]
+            kinds = fitted(cells._replace(X=np.repeat(cells.X, often, axis=0)), forms, start=start)
+            found.append(whole_of(self.table, cells.layout, kinds))
+        return found
 
     def left_by(self, rows: Rows, evidence: float) -> bool:
         """Whether a unit with these rows does not belong.

@@ -94,7 +94,9 @@ def posterior(
 ) -> Posterior:
     """What is believed of units [U, M]; L [U, J, n] are latent counts to begin with."""
     a = prior_of(layout, family)
-    L = np.zeros((len(X), *a.shape)) if L is None else L
+    if L is None:  # in proportion to means: a rare outcome must not be shut out from the start
+        mean = np.tile(a / layout.sums(a)[:, layout.group], (len(X), 1, 1))
+        L = shared_out(layout, X, mean, family.eps)[0]
     for _ in range(steps):
         L = shared_out(layout, X, w_of(layout, a + L), family.eps)[0]
     alpha = a + L
