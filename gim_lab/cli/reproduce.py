@@ -27,7 +27,14 @@ from gim._base.registry import did_you_mean
 from gim._base.terminal import duration
 from gim.cli.command import needs
 from gim.cli.screen import judged, table, width
-from gim_lab.cli.trials import check_folder, engine_arguments, engine_options, keeping, play
+from gim_lab.cli.trials import (
+    check_folder,
+    engine_arguments,
+    engine_options,
+    engine_words,
+    keeping,
+    play,
+)
 from gim_lab.experiments.catalogue import catalogue, chosen, groups
 from gim_lab.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
 from gim_lab.experiments.scale import SCALES
@@ -66,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")
     wanted, scale = chosen(args.artefacts), SCALES[args.scale]
     engine_arguments(args)
-    needs("lab", "matplotlib", "plotly")
+    needs("lab", "matplotlib", "plotly", "jinja2")
     args.out = args.out or Path(f"reproduction-{scale.name}")
     check_folder(args.out)
-    words = _command(args)
+    words = ["reproduce", *args.artefacts, "--scale", args.scale, *engine_words(args)]
     args.out.mkdir(parents=True, exist_ok=True)
     keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
     Manifest(keys, scale.name, command, 0.0).save(args.out)  # for those who look in before the end
@@ -98,15 +105,3 @@ def show(found: Findings, path: Path, seconds: float) -> None:
             print(f"{REHEARSAL}\n")
     print(f"report: {path} (figures as PNG and PDF: {path.parent / FIGURES})")
     print(f"time: {duration(seconds)}")
-
-
-def _command(args: argparse.Namespace) -> list[str]:
-    words = ["reproduce", *args.artefacts, "--scale", args.scale]
-    for name in ("engine", "workers", "address", "out"):
-        value = getattr(args, name)
-        if value is not None and (name, value) != ("engine", "processes"):
-            words += [f"--{name}", str(value)]
-    words += ["--keep"] if args.keep else []
-    for what in args.imports:
-        words += ["--import", what]
-    return words + ([] if args.save_every is None else ["--save-every", f"{args.save_every:g}"])
