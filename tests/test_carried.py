@@ -55,7 +55,7 @@ def test_factors_of_earlier_tasks_complete_a_new_one_exactly(family):
     fitted = Carried(rank=2).fit(data_of(new, n, map(model_of, earlier)))
     said = fitted.rows(np.arange(S * A)).toarray()
     np.testing.assert_allclose(said, new.reshape(S * A, S), atol=1e-4)
-    alone = candidates.make("matrices:rank=2").fit(data_of(new, n, []))
+    alone = candidates.make("factors").fit(data_of(new, n, []))
     blind = alone.rows(np.arange(S * A)).toarray()
     assert np.abs(blind - new.reshape(S * A, S)).sum(axis=1).mean() > 0.3
 
