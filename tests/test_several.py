@@ -11,7 +11,7 @@ import gim
 from gim.runs import several
 from gim.runs.loop import Compiled
 
-processors = "gim.runs.run.processors"
+processors = "gim.runs.several.processors"
 
 
 @pytest.fixture
