@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, overload
 
@@ -22,7 +21,6 @@ from gim._base.limits import (
     bounded_memory,
     check_returns,
     check_steps,
-    processors,
     too_large,
 )
 from gim._base.own import own
@@ -47,13 +45,13 @@ from gim.runs.priors_given import (
     Rewards,
     by_family,
     family_in,
-    priors_given,
+    models_given,
     rewards_given,
 )
 from gim.runs.reports import Callback
 from gim.runs.run_files import check_meta
 from gim.runs.runs import WAITED, Run, Runs
-from gim.runs.several import play_together
+from gim.runs.several import play_all
 
 FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
@@ -175,12 +173,7 @@ def run(
         raise ValueError(f"seeds = {brief(seeds)}: give several, such as range(5)")
     given = (horizon, prior, rewards)
     made = (prepare(agent, world, episodes, s, *given, seconds=seconds) for s in seeds)
-    runs = Runs()
-    for first in made:  # a world that is stepped through is one for all: its runs take turns
-        if isinstance(first.world, TabularMDP) and (threads := processors()) > 1:
-            runs += play_together(chain([first], made), callback, threads)
-        else:
-            runs.append(first.go(callback))
+    runs = Runs(play_all(made, callback))
     for each in runs:
         _warned(each)
     return runs
@@ -223,7 +216,7 @@ def prepare(
     if prior is not None:
         said = names_of(env)
         names = said if mdp is None else mdp.names()
-        task = replace(task, priors=priors_given(prior, agent, task, said, names))
+        task = replace(task, priors=models_given(prior, agent.judges_priors(), task, said, names))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)
