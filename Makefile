@@ -10,7 +10,7 @@ export OPENBLAS_NUM_THREADS := 1
 # Tests start many processes, which would all translate the same sources again.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo docs wheels release numba test lint types bench golden mutants faults interruptions fuzz soak runs extremes audit clean
+.PHONY: demo docs wheels release numba test lint types bench golden faults interruptions fuzz soak runs extremes audit clean
 
 demo: $(VENV)/.ready
 	@echo "Learning by analogy: three worlds, what was learned, and the paper's Figure 1."
@@ -52,10 +52,6 @@ bench: $(VENV)/.ready
 # What inference and certificates come to in small worlds, written down anew: a change that is meant.
 golden: $(VENV)/.ready
 	$(BIN)/python -m tests.golden_net
-
-# Small faults in the core, one at a time: do the tests notice? Takes hours, and may be stopped.
-mutants: $(VENV)/.ready
-	$(BIN)/python -m tools.mutants
 
 # What must not break it, as tables (docs/robustness.md); the tests run a short form of each.
 faults interruptions fuzz soak runs extremes: $(VENV)/.ready

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import gim
-from gim.model.completion import ALS, SVT, Completion, OptSpace, SoftImpute, Tucker, Unfolding
+from gim.model.completion import ALS, Completion, OptSpace, SoftImpute, Tucker, Unfolding
 from gim.model.matrices import dynamic_matrices
 from gim.model.projection import project_simplex
 from tests.naive_completion import als_by_rows
@@ -141,7 +141,7 @@ def by_world() -> str:
     """Show the error of every method on several worlds, with 40 visits and 80 % known."""
     rows = []
     worlds = ("synthetic:rank=2", "gridworld", "casinoland", *SHARED)
-    for method in (ALS(), ALS(rank=10, ridge=0.03), OptSpace(), SoftImpute(), SVT(), *JOINT):
+    for method in (ALS(), ALS(rank=10, ridge=0.03), OptSpace(), SoftImpute(), *JOINT):
         cells = []
         for world in worlds:
             errors = []

@@ -102,6 +102,7 @@ def draw(curves: dict[str, tuple[tuple[int, ...], list[tuple[float, ...]]]]) -> 
             colour = plot.COLOURS[list(curves).index(name)]
             axes.loglog(np.array(sizes) / sizes[0], y / y[0], "o-", label=name, color=colour)
         axes.set(title=measure, xlabel="times the smallest size")
+    panels.flat[0].set_ylabel("times that of the smallest")
     axes.legend(frameon=False)
     SHOWN.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(SHOWN, dpi=120)

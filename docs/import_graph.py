@@ -8,14 +8,16 @@ An arrow that others imply is left out: where a imports b and b imports c, a may
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from graphlib import TopologicalSorter
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from gim import plot
-from gim_lab.trials.source import imported, modules_in
 
+ROOT = Path(__file__).resolve().parent.parent
 PICTURE = Path(__file__).resolve().parent / "pictures" / "imports.png"
 LEFT_OUT = ("__init__", "__main__")  # which only pass on what the others define
 PACKAGES = ("gim", "gim_lab")
@@ -53,6 +55,40 @@ def room(module: str) -> str:
     if module.partition(".")[0] != "gim":
         return module.partition(".")[0]
     return module.split(".")[1] if "." in module else LEFT_OUT[0]
+
+
+def modules_in(package: str) -> list[str]:
+    """All modules of a package of ours."""
+    files = (path.relative_to(ROOT).with_suffix("") for path in (ROOT / package).rglob("*.py"))
+    return sorted(".".join(file.parts).removesuffix(".__init__") for file in files)
+
+
+@cache
+def known() -> frozenset[str]:
+    """All our modules."""
+    return frozenset(name for package in PACKAGES for name in modules_in(package))
+
+
+@cache
+def imported(module: str, typing: bool = False) -> set[str]:
+    """Which of our modules one imports, wherever in it; or those under TYPE_CHECKING instead."""
+    path = ROOT.joinpath(*module.split("."))
+    tree = ast.parse(
+        (path / "__init__.py" if path.is_dir() else path.with_suffix(".py")).read_text()
+    )
+    guarded = [
+        n for n in ast.walk(tree) if isinstance(n, ast.If) and "TYPE_CH" in ast.unparse(n.test)
+    ]
+    for_types = {each for node in guarded for part in node.body for each in ast.walk(part)}
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        if (node in for_types) == typing:
+            if isinstance(node, ast.Import):
+                found.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                whole = {f"{node.module}.{alias.name}" for alias in node.names}
+                found.update(whole & known() or {str(node.module)})
+    return (found & known()) - {module}
 
 
 def settled(graph: Graph) -> dict[str, int]:

@@ -11,13 +11,13 @@ import gim
 from gim._compile.jit import bind, checked, hot
 from gim._compile.memory import flatten, rebuild, trusted
 from gim.agents.optimal import Optimal
+from gim.logs.loading import load
 from gim.mdp.sparse_tables import own_csr
 from gim.model.counts import new_counts
 from gim.model.learned import LearnedModel
 from gim.paper.walks.base import explorations
 from gim.paper.walks.tournament import Tournament
 from gim.runs.agent import agents
-from gim.runs.loading import load
 from gim.runs.loop import interact
 from gim.runs.run import prepare, task_of, unpack_run
 from gim.runs.stepwise import converse

@@ -97,7 +97,7 @@ def scratch(played, tmp_path):
 def test_what_is_not_code_runs_nothing_again(scratch):
     scratch.edit("gim/agents/rmax.py", '"""', '"""Another docstring. ')
     scratch.edit("gim/runs/loop.py", "from __future__", "# a comment\n\nfrom __future__")
-    scratch.edit("gim/agents/q_learning.py", "memory: Any", "memory: object")
+    scratch.edit("gim/agents/q_learning.py", "\n\n\n", "\n\n\n\n")
     assert scratch.play() == [[], []]
 
 
@@ -113,32 +113,28 @@ def test_an_edited_room_runs_all_again_unless_other_code_is_trusted(scratch):
     assert scratch.play() == [[], []]  # what the code of before has made is still there
 
 
-@pytest.mark.parametrize(
-    ("path", "name"),
-    [
-        ("gim/paper/walks/uniform.py", "gim/paper"),
-        ("gim/runs/loop.py", "gim/runs"),
-        ("gim_lab/trials/measures.py", "gim_lab/trials/measures.py"),
-        ("gim/cli/train.py", None),
-        ("gim/__init__.py", None),
-        ("gim_lab/claims/ledger.py", None),
-    ],
-)
-def test_what_computes_counts_and_nothing_else(scratch, path, name):
-    scratch.append(path, "EDITED = 1")
+def test_what_computes_counts_and_nothing_else(scratch):
+    for path in ("gim/cli/train.py", "gim/__init__.py", "gim_lab/claims/ledger.py"):
+        scratch.append(path, "EDITED = 1")
+    assert scratch.play() == [[], []]
+    for path in ("gim/paper/walks/uniform.py", "gim_lab/trials/measures.py"):
+        scratch.append(path, "EDITED = 1")
     ran, why = scratch.play()
-    assert ran == (ids(*AGENTS) if name else [])
-    assert why == [f"{len(ran)} trials run again: {name} has changed"] * bool(name)
+    assert ran == ids(*AGENTS)
+    assert why == [f"{len(ran)} trials run again: gim/paper and gim_lab/trials have changed"]
 
 
 PLUGIN = """
 from dataclasses import dataclass
 import gim
-from helper import CHOICE
 
 @dataclass(frozen=True)
 class Mine(gim.Random, name="mine"):
     "An agent of one's own."
+
+    def begin(self, *args, **kwargs):
+        from helper import CHOICE
+        return super().begin(*args, **kwargs)
 """
 
 
@@ -158,19 +154,16 @@ def test_an_agent_outside_gim_is_followed_as_well(scratch):
 def test_the_code_of_a_trial_is_that_of_all_rooms_that_compute():
     modules = code_of("gim:completion=als", "synthetic").modules
     found = {name for name in modules if "/" in name}
-    assert found == {f"gim/{room}" for room in ROOMS}
+    assert found == {*ROOMS, "gim_lab/trials"}
     others = {"_base", "plot", "testing", "cli"}  # they compute nothing
     folders = {path.parent.name for path in (ROOT / "gim").glob("*/__init__.py")}
-    assert folders == {*ROOMS, *others}
-    assert {"gim_lab.trials.measures", "gim_lab.trials.certified"} <= set(modules)
-    for other in ("gim_lab.trials.store", "gim_lab.claims.ledger", "gim.agents.gim"):
-        assert other not in modules
+    assert {f"gim/{folder}" for folder in folders - others} == {*ROOMS}
 
 
 def test_what_measures_in_the_place_of_an_agent_counts():
-    name = "gim_lab.experiments.logs.from_log"
-    modules = code_of(f"{name}.FromLog:size=20", "riverswim").modules
-    assert {name, "gim_lab.experiments.logs.places"} <= set(modules)
+    name = "gim_lab/experiments/logs"
+    modules = code_of("gim_lab.experiments.logs.from_log.FromLog:size=20", "riverswim").modules
+    assert name in modules
     assert name not in code_of("random", "riverswim").modules
     old = code_of("gim.experiments.logs.from_log.FromLog:size=20", "riverswim")  # up to 0.2.0.dev0
     assert old.modules == modules
@@ -180,7 +173,7 @@ def test_versions_count_of_what_computes():
     assert set(code_of("random", "riverswim").versions) == {"python", "numpy", "scipy", "numba"}
     foreign = code_of("random", "FrozenLake-v1")
     assert foreign.versions["gymnasium"] == gymnasium.__version__
-    assert not any(name.startswith("gymnasium") for name in foreign.modules)
+    assert foreign.modules == code_of("random", "riverswim").modules
 
 
 def test_what_has_no_source_is_never_the_same(monkeypatch):
@@ -208,27 +201,23 @@ def test_classes_of_the_standard_library_are_no_parts(monkeypatch):
         pass
 
     code = code_of("based_on_abc", "riverswim")
-    assert "abc" not in code.modules
-    assert __name__ in code.modules
+    assert not any("abc" in name for name in code.modules)
+    assert __name__.replace(".", "/") + ".py" in code.modules
 
 
 def test_reasons_in_words():
-    rooms = {"gim/a": "1", "gim/b": "2"}
-    two = Code("x", rooms, {})
-    assert reason(two, rooms | {"gim/a": "0"}, {}) == "gim/a has changed"
-    assert reason(two, {"gim.runs": "1"}, {}) == "it was made by gim 0.2.0.dev0 or earlier"
-    now = Code("x", {"gim.a": "1", "gim.b": "2", "gim.agents": "3"}, {"numpy": "2", "python": "3"})
-    same = dict(now.modules), dict(now.versions)
-    assert reason(now, *same) == ""
-    assert reason(now, now.modules | {"gim.a": "0"}, now.versions) == "gim/a.py has changed"
-    both = now.modules | {"gim.a": "0", "gim.agents": "0"}
-    assert reason(now, both, now.versions) == "gim/a.py and gim/agents/__init__.py have changed"
+    now = Code("x", {"gim/a": "1", "gim/b": "2", "my.py": "3"}, {"numpy": "2", "python": "3"})
+    assert reason(now, {"gim.runs": "1"}, {}) == "it was made by gim 0.2.0.dev0 or earlier"
+    assert reason(now, now.modules, now.versions) == ""
+    assert reason(now, now.modules | {"gim/a": "0"}, now.versions) == "gim/a has changed"
+    both = now.modules | {"gim/a": "0", "my.py": "0"}
+    assert reason(now, both, now.versions) == "gim/a and my.py have changed"
     assert reason(now, now.modules, {"numpy": "1", "python": "3"}) == "numpy is 2, was 1"
-    assert reason(now, now.modules | {"gim.c": "4"}, now.versions) == "gim/c.py has changed"
+    assert reason(now, now.modules | {"c.py": "4"}, now.versions) == "c.py has changed"
     assert reason(now, now.modules, now.versions | {"torch": "9"}) == "it uses other packages"
-    many = Code("x", {f"gim.m{i}": "1" for i in range(6)}, {})
+    many = Code("x", {f"m{i}.py": "1" for i in range(6)}, {})
     changed = dict.fromkeys(many.modules, "0")
-    assert reason(many, changed, {}) == "gim/m0.py, gim/m1.py, gim/m2.py and 3 more have changed"
+    assert reason(many, changed, {}) == "m0.py, m1.py, m2.py and 3 more have changed"
     assert told(["b", "a", "b"]) == ["2 trials run again: b", "1 trial run again: a"]
 
 

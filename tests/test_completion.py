@@ -14,16 +14,13 @@ from gim._compile.jit import plain
 from gim.model import completion
 from gim.model.completion import (
     ALS,
-    SVT,
     Method,
-    NuclearNorm,
     OptSpace,
     SoftImpute,
     Tucker,
     Unfolding,
     base,
     completions,
-    svt,
 )
 from gim.model.completion.least_squares import alternate, solve
 from gim.model.completion.rank import held_out_rank
@@ -162,33 +159,6 @@ def test_soft_impute_meets_the_conditions_of_its_optimum():
     assert np.linalg.norm(subgradient, 2) <= 1 + 1e-6
     nuclear = np.linalg.svd(X, compute_uv=False).sum()
     assert (subgradient * X).sum() == pytest.approx(nuclear, rel=1e-6)
-
-
-def _penalty(X, tau):
-    values = np.linalg.svd(X, compute_uv=False)
-    return tau * values.sum() + 0.5 * (values**2).sum() if tau else values.sum()
-
-
-@pytest.mark.parametrize("name", ["nuclear_norm", "svt"])
-def test_no_matrix_that_agrees_with_the_data_is_better(name):
-    rng = np.random.default_rng(1)
-    M = rng.standard_normal((8, 3)) @ rng.standard_normal((3, 7))
-    seen = (rng.random((8, 7)) < 0.6).astype(float)
-    if name == "svt":
-        method, tau = SVT(tau=1.0, tolerance=1e-9, max_iterations=10**5), None
-        tau = np.linalg.norm(M * seen, 2) / seen.mean()
-    else:
-        method, tau = NuclearNorm(tolerance=1e-11, max_iterations=10**5), 0.0
-    done = method((M * seen)[None], seen, rng)
-    X = done.matrices[0]
-    assert done.converged
-    np.testing.assert_allclose(X * seen, M * seen, atol=1e-6)
-    least = _penalty(X, tau)
-    for size in (1e-3, 1e-2, 0.1, 1.0):
-        for _ in range(100):
-            other = X + size * rng.standard_normal(X.shape) * (1 - seen)
-            assert _penalty(other, tau) >= least - 1e-6 * least
-    assert _penalty(M, tau) >= least - 1e-6 * least
 
 
 def test_unfolding_is_one_wide_matrix():
@@ -342,8 +312,6 @@ def test_errors_name_the_place():
         ALS()(np.zeros((2, 3, 4)), seen.T, rng)
     with pytest.raises(ValueError, match=r"pass M\[None\]"):
         ALS()(np.zeros((3, 4)), seen, rng)
-    with pytest.raises(ValueError, match=r"SVT has no weighted form: pass \(weights > 0\)"):
-        SVT()(np.zeros((2, 3, 4)), 2 * seen, rng)
     with pytest.raises(ValueError, match=r"weights\[0, 1\] is -2"):
         ALS()(np.zeros((2, 3, 4)), np.where(np.arange(4) == 1, -2.0, seen), rng)
 
@@ -398,20 +366,6 @@ def test_a_matrix_of_zeros_does_not_keep_others_from_being_completed():
     assert not done.matrices[0].any()
     assert done.matrices[1] == pytest.approx(truth)
     assert done.rank.tolist() == [0, 1]
-
-
-def test_the_threshold_of_svt_grows_as_less_is_seen(monkeypatch):
-    """tau over the share of the entries seen, here a half, times the largest singular value."""
-    asked, settle = [], svt.until_settled
-
-    def noted(step, state, *rest):
-        asked.append(state[1])
-        return settle(step, state, *rest)
-
-    monkeypatch.setattr(svt, "until_settled", noted)
-    seen = np.array([[1.0, 0.0], [0.0, 1.0]])
-    SVT(tau=3.0)(np.array([[[2.0, 9.0], [9.0, 1.0]]]), seen, np.random.default_rng(0))
-    assert asked[0].ravel() == pytest.approx([3.0 * 2.0 / 0.5])
 
 
 def test_a_fit_of_nothing_but_zeros_ends():

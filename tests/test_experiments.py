@@ -32,9 +32,9 @@ from gim_lab.testing.made_up import made_up_results
 ROOT = Path(__file__).parent.parent
 HEAD = """
 from gim_lab.experiments.cells import Cell
-from gim_lab.claims.claim import Claim
+from gim_lab.claims.claim import states
 from gim_lab.experiments.experiment import Experiment
-from gim_lab.claims.parts import greater
+from gim_lab.claims.parts import more
 from gim_lab.experiments.tables import means_table
 """
 COMMAND = "import sys, rivers; from gim.cli import main; sys.exit(main(sys.argv[1:]))"
@@ -93,7 +93,7 @@ def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):
 
 def test_the_recipes_pass_the_kits(plugin):
     code = "import rivers; from gim_lab.testing import *; "
-    code += "check_experiment(rivers.Lengths(), play=1); check_claim(rivers.FarEnd())"
+    code += "check_experiment(rivers.Lengths(), play=1); check_claim(rivers.far_end())"
     subprocess.run([sys.executable, "-c", code], env=plugin, check=True)
 
 

@@ -16,8 +16,7 @@ from numba.core.compiler import Flags
 
 from gim._compile import jit
 from gim._compile.internals import Library, QuickFlags
-from gim._compile.jit import bind, digest, entry, hot, plain
-from gim._compile.views import viewed
+from gim._compile.jit import bind, digest, entry, hot, plain, viewed
 
 
 @hot

@@ -108,7 +108,7 @@ def test_changes_are_named():
     present = {s: 12 if s < 9 else 0 for s in range(51)}
     found = gim.simplify(mdp, 0.1, present=present, average=True)
     change = found.changes[0]
-    assert found.lines[0] == f"{change.state}: {change.new} in place of {change.now}"
+    assert found.lines[0] == f"state {change.state}: {change.new} in place of {change.now}"
     assert change.now in (0, 12)
     timed = gim.simplify(mdp, 1.0, present=present)
     assert any("step" in line for line in timed.lines)
@@ -305,3 +305,28 @@ def test_the_command_learns_for_the_average(tmp_path, capsys):
     words += ["--average", "--horizon", "3"]
     assert main(["learn", str(tmp_path / "log.csv"), *words, *out]) == 2
     assert "leave out horizon" in capsys.readouterr().err
+
+
+def test_a_rule_is_told_of_states_that_can_follow_it_alone():
+    """Orders must fit into the shelf: one for all states would be a sentence that is not true."""
+
+    def shelf(stock, order):
+        if not 0 < stock + order <= 3:
+            return None
+        sold = min(stock + order, 2)
+        return [(1.0, stock + order - sold, 3.0 * sold - order - 0.1 * (order > 0))]
+
+    start = dict.fromkeys(range(4), 0.25)
+    mdp = gim.from_step(shelf, range(4), range(4), start=start, horizon=10)
+    found = gim.simplify(mdp, 100, average=True)
+    assert len(found.lines) > 1
+    for state in range(4):
+        assert mdp.available[state, np.asarray(found.policy)[state]]
+    assert not any(line.startswith("always") for line in found.lines)
+
+
+def test_a_model_says_how_often_its_actions_were_seen():
+    run = gim.run("ucbvi", "riverswim", 20)
+    told = run.model.why(2)
+    seen = {each.action: each.visits for each in told.alternatives}
+    assert seen == dict(zip(("left", "right"), run.model.visits[2].tolist(), strict=True))

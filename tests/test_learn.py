@@ -253,6 +253,16 @@ def test_wanted_names_what_could_be_better():
     assert "bad" not in [each.action for each in wanted]
 
 
+@pytest.mark.parametrize("over", [{"horizon": 30}, {"discount": 0.9}, {"average": True}])
+def test_nothing_wanted_gains_more_than_there_is(over):
+    rows = [("x", "stay", 1.0, "x")] * 100 + [("y", "go", 4.0, "x"), ("y", "stay", 0.0, "y")]
+    learned = gim.learn(gim.from_log(rows, available="all", start="x"), infer=None, **over)
+    steps = {"horizon": 30, "discount": 10, "average": 1}[next(iter(over))]
+    first = learned.wanted[0]
+    assert (first.state, first.action, first.visits) == ("x", "go", 0)
+    assert first.gain == pytest.approx(4.0 * steps - learned.value.estimate)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import gim
-from gim.logs import cluster
+from gim.cli import main
+from gim.logs import cluster, reading
 from tests.test_log_sources import TABLE, WHAT, arrow, assert_same
 
 pytest.importorskip("ray")
@@ -44,6 +45,36 @@ def dies_once(path, marker):
             pass
         os._exit(1)
     return path
+
+
+def counts_at_the_second_try(path, columns, facts):
+    """Counts a file; the first that counts the last file dies on the way, with half of it done."""
+    part = count(path, columns, facts)
+    return dies_once(part, f"{path}.lost") if path.endswith("2.parquet") else part
+
+
+count = reading._count
+
+
+@pytest.mark.processes
+@pytest.mark.filterwarnings("ignore")
+def test_a_lost_worker_s_files_are_counted_again(workers, lake, monkeypatch, capsys):
+    one = gim.from_log(lake, keep="counts", **WHAT)
+    monkeypatch.setattr(reading, "_count", counts_at_the_second_try)
+    many = gim.from_log(lake, engine="ray", **WHAT)
+    assert (lake / "2.parquet.lost").exists()
+    assert_same(many)
+    for x, y in zip([*one.triples, *one.episodes], [*many.triples, *many.episodes], strict=True):
+        np.testing.assert_array_equal(x, y)
+    words = ["check", str(lake), "--state", "shop,stock", "--action", "order", "--reward", "profit",
+             "--episode", "week", "--step", "time"]  # fmt: skip
+    said = []
+    for more in ("--keep", "counts"), ("--engine", "ray"):
+        main([*words, *more])
+        out = capsys.readouterr().out  # the cluster speaks of its lost worker, too
+        said.append([line for line in out.splitlines() if line.startswith("fact:")])
+    assert said[0] == said[1]
+    assert said[0]
 
 
 @pytest.mark.processes

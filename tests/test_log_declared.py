@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
 
 import gim
+from gim.cli import main
 from gim.logs import declaring
 
 LEVELS = {"x": range(8), "y": range(8)}
@@ -96,3 +98,26 @@ def test_states_may_be_listed_one_by_one():
         gim.from_log(walk(50), variables={"x": range(8)}, **WHAT)
     with pytest.raises(ValueError, match="the log has y = 7, which variables= leaves out"):
         gim.from_log(walk(), variables={"x": range(8), "y": range(7)}, **WHAT)
+
+
+def test_the_command_takes_what_there_can_be(tmp_path, capsys):
+    path, rows = tmp_path / "walk.csv", walk(600)
+    lines = [",".join(rows), *(",".join(map(str, x)) for x in zip(*rows.values(), strict=True))]
+    path.write_text("\n".join(lines))
+    words = [str(path), "--state", "x,y", "--next", "u,v", "--variables"]
+    assert main(["check", *words, "x=0..7", "--variables", "y=0,1,2,3,4,5,6,7"]) == 0
+    assert re.search("states +64, ", capsys.readouterr().out)
+    rows = ["s,a,r,s2", *["low,go,1,mid", "mid,go,0,low"] * 9]
+    path.write_text("\n".join(rows))
+    words = ["learn", str(path), "--next", "s2", "--horizon", "3", "--out", str(tmp_path / "out")]
+    assert main([*words, "--states", "high", "--states", "low"]) == 0
+    assert re.search(
+        "(?s)states +3, 2 of them left.*try first +go in high", capsys.readouterr().out
+    )
+    for more, message in (
+        (["--variables", "s=9..0"], "--variables s=9..0: give COLUMN=0..9, or COLUMN=VALUE,"),
+        (["--variables", "s=0..99999999"], "--variables s=0..99999999: give COLUMN=0..9"),
+        (["--variables", "x=0..3"], "--variables = {'x': range(0, 4)}: give the values of each"),
+    ):
+        assert main([*words, *more]) == 2
+        assert message in capsys.readouterr().err

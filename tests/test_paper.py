@@ -15,7 +15,7 @@ from gim_lab.experiments.cells import ResultsByCell, pick
 from gim_lab.experiments.experiment import cells_of, experiments
 from gim_lab.experiments.figures import curves_figure, sweep_figure
 from gim_lab.experiments.graphs import NODE, bow, loop, ways
-from gim_lab.experiments.paper import figure5, figure6, properties, table1
+from gim_lab.experiments.paper import figures5and6, properties, table1
 from gim_lab.experiments.paper.settings import spec_under
 from gim_lab.experiments.reproduction import trials_of
 from gim_lab.experiments.scale import SCALES
@@ -223,7 +223,7 @@ def test_a_real_run_from_trials_to_artefact():
 @pytest.mark.parametrize("make", [casinoland, riverswim])
 def test_a_graph_has_an_arrow_per_transition(make):
     mdp = make()
-    places = figure5.PLACES if mdp.S == 8 else [(1.7 * s, 0.0) for s in range(mdp.S)]
+    places = figures5and6.PLACES if mdp.S == 8 else [(1.7 * s, 0.0) for s in range(mdp.S)]
     found = ways(mdp, np.array(places))
     assert len(found) == np.count_nonzero(mdp.transitions)
     for way in found:
@@ -239,9 +239,9 @@ def test_arrows_keep_out_of_the_states_they_join():
 
 
 def test_figures_5_and_6_tell_what_the_levers_and_the_river_pay():
-    casino = figure5.Figure5().analyse().figures[0].panels[0]
+    casino = figures5and6.Figure5().analyse().figures[0].panels[0]
     said = {text for s in casino.series if s.kind == "label" for text in s.text}
     assert {"0.9, r=64.998", "r=-100", "0.5, r=80"} <= said
-    river = figure6.Figure6().analyse().figures[0].panels[0]
+    river = figures5and6.Figure6().analyse().figures[0].panels[0]
     said = {text for s in river.series if s.kind == "label" for text in s.text}
     assert {"r=5", "0.6", "0.3, r=3,000"} <= said

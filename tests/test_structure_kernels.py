@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from gim._compile.jit import Entry, plain
-from gim._compile.views import viewed
+from gim._compile.jit import Entry, plain, viewed
 from gim.analogy.structure import em as em_module
 from gim.analogy.structure import state_types as mixture
 from gim.analogy.structure.block import Block, Form, back_off

@@ -120,7 +120,9 @@ class Machine(gymnasium.Env):
 
 
 run = gim.run("analogist", Machine(), episodes=20, horizon=50, seed=0)
+print("discount .95:", [names[a] for a in run.model.plan(discount=0.95).policy])
 print("average:     ", [names[a] for a in run.model.plan(average=True).policy])
+print(run.model.why(2, average=True))
 found = gim.constrained(run, unsafe, {"unsafe": 0.02}, average=True)
 print(found)
 print("in truth:", machine.value(np.asarray(found.policy), average=True)[0].round(4))

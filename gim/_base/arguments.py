@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from numbers import Real
 from typing import Any
@@ -63,6 +64,20 @@ def number(name: str, value: Any) -> float:
         except OverflowError:
             raise ValueError(f"{name} has more digits than a number can hold") from None
     raise ValueError(f"{name} = {value!r}: give a number")
+
+
+def amount(name: str, value: Any) -> float:
+    """A finite number above 0, as Python's own float.
+
+    Example:
+        >>> amount("seconds", 0)
+        Traceback (most recent call last):
+        ...
+        ValueError: seconds = 0: give a number above 0
+    """
+    if 0 < (found := number(name, value)) < math.inf:
+        return found
+    raise ValueError(f"{name} = {value!r}: give a number above 0")
 
 
 def fraction(name: str, value: Any, of: str = "") -> float:

@@ -130,6 +130,18 @@ def available_memory() -> int | None:
     return 1024 * sum(map(int, rows)) if len(rows) == 2 else None
 
 
+def largest_memory() -> float:
+    """The largest resident memory of this process so far, in MB."""
+    try:
+        status = Path("/proc/self/status").read_text()
+        return int(re.findall(r"^VmHWM:\s*(\d+) kB$", status, re.M)[0]) / 1024
+    except (OSError, IndexError):
+        import resource
+
+        size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        return size / (2**20 if sys.platform == "darwin" else 2**10)
+
+
 def processors() -> int:
     """How many trials, or runs, can be played here at a time."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -81,12 +81,7 @@ def part_of_steps(task: Task, truth: TabularMDP, a: int, part: int) -> tuple[Cod
     if part == k:
         return x, truth.terminal[t].astype(float)[:, None]
     if part == k + 1:
-        paid = truth.rewards[s, a]
-        if truth.rewards_next is not None and truth.sparse:
-            paid = np.asarray(truth.rewards_next[s * task.A + a, t]).ravel()
-        elif truth.rewards_next is not None:
-            paid = truth.rewards_next[s, a, t]
-        return x, paid[:, None]
+        return x, truth.paid()[mine][:, None]
     x[:, k + part :] = 0  # not known yet when its turn comes
     x, group = np.unique(x, axis=0, return_inverse=True)
     share = np.zeros((len(x), int(codes[:, part].max()) + 1))

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.analogy.candidates import Candidate, Data, Fitted
+from gim.analogy.structure.triples import placed
 from gim.analogy.worth import HeldOut
 
 # -- who is worth all folds: candidates far behind after one fold are judged no further
@@ -90,7 +91,7 @@ class CrossValidation:
         self.first, self.next, self.N = rows.indptr.astype(np.int64), rows.indices, rows.data
         self.row: Ints = np.repeat(np.arange(self.pairs.size), np.diff(self.first))  # [nnz]
         self._fitted: dict[str, Fitted] = {}
-        order = rng.permutation(self.pairs.size)
+        order = rng.permutation(self.pairs.size)[placed(data.colours.pair[self.pairs])]
         self.fold = order % folds
         self.judges: Ints = np.flatnonzero(order < max(KEPT // data.S, 1))  # places in `pairs`
 

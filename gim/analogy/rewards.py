@@ -48,7 +48,7 @@ class RewardRule:
         self.silent = data.paid is None or data.rows.nnz < FEW
         if not self.silent:
             triples = triples_of(data)
-            search = Search(triples, thinned(seen_of(triples)))
+            search = Search(triples, thinned(triples, seen_of(triples)))
             best = search.best(shifts)
             self.rule = Rewards(triples, best.shape)
             self.doubts = self._doubts(search, best)

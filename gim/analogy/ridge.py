@@ -107,11 +107,12 @@ class RidgeRewards:
             levels = int(world.codes[:, j].max()) + 1
             many = min(levels, LEVELS)
             each = np.eye(many)
-            shared += [each[before * many // levels], each[after * many // levels]]
+            shared += [each[(2 * x + 1) * many // (2 * levels)] for x in (before, after)]
             if ordinal:
                 change = np.clip(after - before, -CHANGES, CHANGES)
                 shared.append(np.eye(2 * CHANGES + 1)[change + CHANGES])
-                own += [action * (before / levels)[:, None], action * (change / CHANGES)[:, None]]
+                middle = (before - 0.5 * (levels - 1)) / levels  # the same if they are turned round
+                own += [action * middle[:, None], action * (change / CHANGES)[:, None]]
             else:
                 shared.append((after == before)[:, None].astype(np.float64))
         shared.append(world.terminal[t][:, None].astype(np.float64))

@@ -284,15 +284,20 @@ class Comparison:
 
         Others go on as before.
         """
-        E, (K, G) = len(q), (len(self.of), self.groups.shape[1])
-        each = (np.log(q) * self.ruled[self.of]).T[:, :, None] * self.groups[self.of][:, None]
-        met, rest = self.met[:, self.of], self.past * ~self.ruled
+        said = (np.log(q) * self.ruled[self.of]).T  # [K, E]
+        actions = [np.flatnonzero(self.key_pair % self.A == a) for a in range(self.A)]
+        rest = self.past * ~self.ruled
         old, new = (
-            ((self.since * of_key) @ each.reshape(K, E * G)).reshape(self.J, E, G)
-            + ((rest * of_pair) @ self.groups)[:, None]
-            for of_key, of_pair in ((met, self.met), (~met, ~self.met))
+            self._grouped(self.since * here[:, self.of], said, actions)
+            + ((rest * here) @ self.groups)[:, None]
+            for here in (self.met, ~self.met)
         )
         return self._against(old.transpose(1, 0, 2), new.transpose(1, 0, 2))
+
+    def _grouped(self, weight: Floats, said: Floats, actions: list[Ints]) -> Floats:
+        """What weights [J, K] make of what is said [K, E] in each group, [J, E, G]."""
+        each = np.stack([weight[:, mine] @ said[mine] for mine in actions], axis=-1)
+        return np.concatenate([each.sum(axis=-1, keepdims=True), each], axis=-1)
 
     def _shared(self, outcome: Ints) -> Floats:
         """The same where pairs of an action share outcomes [K] now; of all pairs nothing is said,

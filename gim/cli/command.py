@@ -21,6 +21,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from functools import partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from importlib.util import find_spec
@@ -171,15 +172,18 @@ def whole(text: str) -> int:
     return int(text) if re.fullmatch(r"[-+]?\d+", text) else int(number)
 
 
-def minutes(text: str) -> float:
-    """Read how many minutes there are between two checkpoints."""
+def minutes(text: str, unit: str = "minutes") -> float:
+    """Read how many minutes, or others of a unit."""
     try:
         number = float(text)
     except ValueError:
         number = 0.0
     if not 0.0 < number < 1e6:
-        raise argparse.ArgumentTypeError(f"{text!r}: give a number of minutes, such as 10")
+        raise argparse.ArgumentTypeError(f"{text!r}: give a number of {unit}, such as 10")
     return number
+
+
+seconds = partial(minutes, unit="seconds")
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,7 +25,7 @@ from gim.cli.screen import table
 NEEDED = ("numpy", "scipy", "numba", "gymnasium")
 EXTRAS = {  # what an extra is for, and what it brings
     "plot": ("pictures", ("matplotlib",)),
-    "log": ("logs as Parquet files", ("pyarrow",)),
+    "log": ("logs in PostgreSQL or Arrow", ("adbc_driver_postgresql", "pyarrow")),
     "lab": ("experiments and report pages", ("matplotlib", "plotly", "pyarrow")),
     "ray": ("experiments on a cluster", ("ray",)),
 }

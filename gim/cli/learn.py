@@ -29,6 +29,7 @@ from gim.belief.worlds import ASKED
 from gim.cli.command import whole
 from gim.cli.progress import Progress
 from gim.logs import Log, from_log, learn
+from gim.logs.labels import MOST_LABELS, as_numbers
 from gim.logs.learned import Learned
 from gim.logs.learning import MOST_PLANNED
 from gim.logs.page import page, units_page
@@ -37,6 +38,8 @@ from gim.logs.worth import values_of
 
 STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
 LONGEST_NAME = 80  # letters of a unit that its folder is called by
+ARGUMENTS = "query|next|episode|step|done|unit|levels|variables|states|keep|engine|bins|start"
+ARGUMENTS += "|reward_range|horizon|discount"  # of Python, that are options as well
 SOON = 10.0  # seconds of which nothing is said beforehand
 PARTS: dict[str, Callable[[Learned], Any]] = {  # what takes long, once each: the rest asks again
     "what it is worth": lambda learned: learned.value,
@@ -83,7 +86,12 @@ def columns(parser: argparse.ArgumentParser) -> None:
     add("--unit", metavar="COLUMNS", help="that tell units apart (shops, machines)")
     text = "the labels of a column in their order"
     add("--levels", action="append", default=[], metavar="COLUMN=A,B,...", help=text)
+    text = "the values that a column of the state can have, whether they were met or not"
+    add("--variables", action="append", default=[], metavar="COLUMN=A..B", help=text)
+    text = "a state that there can be besides those met; may be given several times"
+    add("--states", action="append", metavar="STATE", help=text)
     add("--keep", choices=("rows", "counts"), help="rows one by one, or what they come to")
+    add("--engine", choices=("duckdb", "ray"), help="ray: workers count one file each")
     add("--bins", action="append", default=[], metavar="COLUMN=N", help="bin a column of numbers")
     text, ends = "the least and the largest reward of a step", ("LOW", "HIGH")
     add("--reward-range", nargs=2, type=float, metavar=ends, help=text)
@@ -222,15 +230,30 @@ def read(args: argparse.Namespace) -> Log:
             propensity=args.propensity,
             unit=None if args.unit is None else _columns(args.unit),
             levels=dict(map(_levels, args.levels)),
+            variables=dict(map(_variables, args.variables)) or None,
+            states=None if args.states is None else [_label(each, args) for each in args.states],
             keep=args.keep,
+            engine=args.engine,
             bins=dict(map(_bins, args.bins)),
             strict=not args.skip,
             start=None if args.start is None else [_label(each, args) for each in args.start],
             reward_range=args.reward_range,
         )
     except ValueError as problem:  # in the words of the command line
-        text = str(problem).replace("strict=False", "--skip").replace("query=", "--query")
-        raise ValueError(text) from None
+        raise ValueError(as_options(str(problem))) from None
+
+
+def as_options(text: str) -> str:
+    """What is said of arguments, in the words of the command line.
+
+    Example:
+        >>> as_options('give "sqlite:///x" and query="...", or next_state=')
+        'give "sqlite:///x" and --query "...", or --next'
+    """
+    text = text.replace("strict=False", "--skip").replace("next_state=", "next=")
+    text = re.sub(rf"^({ARGUMENTS}) =", r"--\1 =", text)
+    text = re.sub(rf"\b({ARGUMENTS})=(?=[\w\"'(\[{{])", r"--\1 ", text)
+    return re.sub(rf"\b({ARGUMENTS})=", r"--\1", text).replace("--reward_", "--reward-")
 
 
 def _named(args: argparse.Namespace) -> str:
@@ -257,13 +280,25 @@ def _label(text: str, args: argparse.Namespace) -> Any:
         except ValueError:
             return part
 
-    parts = [value(part) for part in text.split(",")] if "," in args.state else [value(text)]
+    parts = [*map(value, text.split(","))] if "," in args.state else [value(text)]
     return tuple(parts) if len(parts) > 1 else parts[0]
 
 
 def _columns(text: str) -> Any:
     """One name, or several with commas between them."""
     return text.split(",") if "," in text else text
+
+
+def _variables(text: str) -> tuple[str, Any]:
+    """The values of a column: a range of whole numbers, both ends included, or one by one."""
+    column, _, given = text.rpartition("=")
+    values: Any = given.split(",")
+    values = as_numbers(values) or values
+    if ends := re.fullmatch(r"(-?\d{1,9})\.\.(-?\d{1,9})", given):
+        values = range(int(ends[1]), int(ends[2]) + 1)
+    if not column or not given or not 0 < len(values) <= MOST_LABELS:
+        raise ValueError(f"--variables {text}: give COLUMN=0..9, or COLUMN=VALUE,VALUE,...")
+    return column, values
 
 
 def _levels(text: str) -> tuple[str, list[str]]:

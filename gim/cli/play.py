@@ -14,8 +14,8 @@ from pathlib import Path
 from gim.cli.command import whole
 from gim.envs.worlds import world_of
 from gim.mdp.tabular import TabularMDP
+from gim.model.loading import load_saved
 from gim.runs.evaluation import evaluate
-from gim.runs.loading import load
 
 
 def options(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     """Play, and print what was earned."""
     if args.episodes < 1:
         raise ValueError(f"--episodes {args.episodes}: give 1 or more")
-    policy = load(args.policy, "policy")
+    policy = load_saved(args.policy, "policy")
     world = world_of(args.world, args.horizon, imports=True)
     found = evaluate(policy, world, args.episodes, args.seed, args.horizon)
     low, high = found.returns.min(), found.returns.max()

@@ -91,6 +91,12 @@ class Progress:
         with self.lock:
             self._show(done, extra, self.now(), at_once=long)
 
+    def tell(self, line: str) -> None:
+        """Say something that stays, above the bar."""
+        with self.lock:
+            self.clear()
+            self._write(f"{line}\n")
+
     def _show(
         self, done: int, extra: str, now: float, sample: bool = False, at_once: bool = False
     ) -> None:

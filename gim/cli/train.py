@@ -13,6 +13,7 @@ With --save-every that is so for a run that was killed, too, from its last check
 from __future__ import annotations
 
 import argparse
+import math
 import shlex
 import sys
 import tempfile
@@ -23,9 +24,9 @@ from pathlib import Path
 
 from gim._base import files
 from gim._base.interrupts import broken_off, ending, interrupts, say
-from gim._base.limits import check_trials
+from gim._base.limits import check_trials, largest_memory
 from gim._base.own import own
-from gim._base.terminal import count
+from gim._base.terminal import count, duration
 from gim.cli.command import (
     INTERRUPTED,
     RESUMABLE,
@@ -34,6 +35,7 @@ from gim.cli.command import (
     is_interrupt,
     message,
     minutes,
+    seconds,
     whole,
 )
 from gim.cli.progress import Progress
@@ -41,18 +43,20 @@ from gim.cli.summary import summary, summary_of_many
 from gim.envs.worlds import world_of
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
+from gim.model.loading import load_saved
 from gim.planning.checks import check_work
 from gim.planning.evaluation import STEP
 from gim.planning.linear import entries_of
 from gim.runs.agent import agents
 from gim.runs.checkpoints import Checkpoints
-from gim.runs.loading import load
 from gim.runs.reports import Report
 from gim.runs.run import prepare
 from gim.runs.runs import Interrupted, Run
 
 COMPILING = "compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}
+LONG = 10.0  # seconds that are still to come, of which something is said beforehand
+FIRST, AWHILE = 5, 2.0  # episodes, and seconds without compiling, from which they are told
 WRITERS = {".csv": Policy.to_csv, ".json": Policy.to_json, ".npz": Policy.save}
 
 
@@ -66,6 +70,7 @@ def options(parser: argparse.ArgumentParser) -> None:
     add("--seeds", type=whole, metavar="N", help="N runs, from --seed onwards")
     add("--horizon", type=whole, metavar="H", help="steps of an episode, if not the world's own")
     add("--rewards", choices=("learn", "known"), help="known: only the dynamics are to be learned")
+    add("--seconds", type=seconds, metavar="S", help="of processor time that thinking may take")
     add("--save", type=Path, metavar="FILE", help="keep the run, finished or paused")
     add("--save-policy", type=Path, metavar="FILE", help="write the best policy: .csv, .json, .npz")
     add("--save-every", type=minutes, metavar="MINUTES", help="keep the run while it is played")
@@ -76,7 +81,7 @@ def run(args: argparse.Namespace) -> int:
     """Check all that can be checked, then play."""
     given = [
         name
-        for name in ("world", "agent", *DEFAULTS, "seeds", "horizon", "rewards")
+        for name in ("world", "agent", *DEFAULTS, "seeds", "horizon", "rewards", "seconds")
         if getattr(args, name) is not None
     ]
     if args.resume is not None:
@@ -86,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
         path = args.save or args.resume
         _check_targets(path, args.save_policy)
         with can_go_on(_how_to_go_on(args.resume, args.save_every)):
-            resumed = load(args.resume, "run")
+            resumed = load_saved(args.resume, "run")
             return _one(resumed, path, args.save_policy, args.save_every)
     if args.world is None:
         raise ValueError("a world is missing, such as in: gim train riverswim")
@@ -103,15 +108,15 @@ def run(args: argparse.Namespace) -> int:
     if isinstance(world, TabularMDP):  # what is said of the run afterwards must end, too
         check_work(world.horizon, entries_of(world), STEP)
     agent = agents.make("analogist" if args.agent is None else own(args.agent, agents))
-    rewards = args.rewards or "learn"
+    more = {"rewards": args.rewards or "learn", "seconds": args.seconds}
     if args.seeds is None:
-        run = prepare(agent, world, args.episodes, args.seed, args.horizon, rewards=rewards)
+        run = prepare(agent, world, args.episodes, args.seed, args.horizon, **more)
         return _one(run, args.save, args.save_policy, args.save_every)
     if args.seeds < 1:
         raise ValueError(f"--seeds {args.seeds}: give 1 or more")
     check_trials(args.seeds)
     seeds = range(args.seed, args.seed + args.seeds)
-    make = partial(prepare, agent, world, args.episodes, horizon=args.horizon, rewards=rewards)
+    make = partial(prepare, agent, world, args.episodes, horizon=args.horizon, **more)
     return _many([partial(make, seed=s) for s in seeds])
 
 
@@ -246,7 +251,11 @@ def _many(makers: list[Callable[[], Run]]) -> int:
 
 
 def _go(run: Run, bar: Progress, before: int = 0, kept: Checkpoints | None = None) -> Run:
+    forecast = Forecast(run, max(1, bar.total // run.episodes))
+
     def show(report: Report) -> None:
+        if not before and (line := forecast.told(report.episode)):
+            bar.tell(line)
         if kept is not None:
             kept.look()
         earned = f"return {count(report.mean)}" if report.episode else "first episode"
@@ -255,6 +264,41 @@ def _go(run: Run, bar: Progress, before: int = 0, kept: Checkpoints | None = Non
     cold = run.to_compile
     bar.wait(before + run.returns.size, COMPILING if cold else "compiling", long=cold)
     return run.go(show)
+
+
+class Forecast:
+    """What a long run will take, told once, after its first episodes.
+
+    Inferences come at visits that grow by a share, so their time grows with the logarithm of the
+    episodes; all else grows with the episodes, of which the first is left out.
+    """
+
+    def __init__(self, run: Run, runs: int) -> None:
+        self.run, self.runs = run, runs
+        self.before = run.returns.size  # nothing is told of a run that goes on
+        self.first: tuple[int, float] | None = None
+
+    def told(self, done: int) -> str:
+        """One line, once it can be said that the run is long; else ""."""
+        if self.before or not done:
+            return ""
+        spent = self.run.seconds
+        inferring = spent.get("inferring", 0.0)
+        else_ = sum(spent.values()) - spent.get("compiling", 0.0) - inferring
+        if self.first is None:
+            self.first = done, else_
+        if done < FIRST or done == self.first[0] or inferring + else_ < AWHILE:
+            return ""
+        episodes = self.run.episodes
+        to_come = (episodes - done) * (else_ - self.first[1]) / (done - self.first[0])
+        to_come += inferring * (math.log(episodes / done) / (1.0 + math.log(done)))
+        whole = self.runs * (inferring + else_ + to_come)
+        if whole - inferring - else_ < LONG:
+            return ""
+        self.before = done
+        many = f"{self.runs:,} times " if self.runs > 1 else ""
+        gigabytes = largest_memory() / 1024
+        return f"gim: {many}{episodes:,} episodes: some {duration(whole)}, {gigabytes:.1f} GB"
 
 
 def _how_to_go_on(path: Path | None, every: float | None = None) -> str:

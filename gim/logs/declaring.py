@@ -48,6 +48,8 @@ def declared(log: Log, states: Any, variables: Any) -> Log:
         met = log.states[: len(log.states) - log.over]
         columns = zip(*met, strict=True) if len(names) > 1 else [met]
         for name, values in zip(names, columns, strict=True):
+            meant = {str(value): value for value in values}  # "False" is meant as the log has it
+            levels[name] = [meant.get(str(value), value) for value in levels[name]]
             if lost := sorted(set(values) - set(levels[name]), key=str):
                 raise ValueError(f"the log has {name} = {lost[0]!r}, which variables= leaves out")
         if math.prod(map(len, levels.values())) <= LISTED:

@@ -315,7 +315,11 @@ class Learned:
         gain *= self._unit
         gain[~self.behind.task.available | case.terminal[:, None]] = -np.inf
         best = np.argsort(-gain, axis=None, kind="stable")[:MOST_WANTED]
-        found = []
+        steps = float(case.horizon or np.inf)
+        steps = steps if gamma == 1.0 else (1.0 - gamma**steps) / (1.0 - gamma)
+        pays = max(case.rewards[1], self.belief.limits[1], 0.0)
+        most = self._unit * (pays * steps - float(self.log.start @ now))
+        gain, found = np.minimum(gain, most), []
         for s, a in zip(*np.unravel_index(best, gain.shape), strict=True):
             if gain[s, a] > 0:
                 visits = int(self.log.counts.n[s, a])

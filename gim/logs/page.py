@@ -137,7 +137,12 @@ def _worth(learned: Learned) -> Iterable[str]:
 def _inferred(learned: Learned) -> Iterable[str]:
     log, behind = learned.log, learned.behind
     inferred = int(((log.counts.n == 0) & behind.supported).sum())
-    yield f"<p>{inferred} pairs that were never seen are predicted from others.</p>"
+    pairs = (
+        "1 pair that was never seen is"
+        if inferred == 1
+        else f"{inferred:,} pairs that were never seen are"
+    )
+    yield f"<p>{pairs} predicted from others.</p>"
     yield from (f"<p>{escape(_sentence(note))}</p>" for note in behind.notes)
     if not behind.belief.prior.speaks:
         return
@@ -185,12 +190,19 @@ def _reasons(learned: Learned) -> Iterable[str]:
     known = np.flatnonzero(learned.behind.supported.any(axis=1) & ~log.terminal)
     yield f"<p>In Python: <code>{escape('learned.why(state, step)')}</code>.</p>"
     for s in known[np.argsort(-often[known], kind="stable")][:EXPLAINED]:
-        told = str(learned.why(log.states[s]))
-        yield f"<pre>{escape(told)}</pre>"
+        told = learned.why(log.states[s])
+        yield f"<p>{escape(told.opening)}</p>"
+        yield f"<pre>{escape(told.table)}</pre>"
+        yield from (f'<p class="soft">{escape(each)}</p>' for each in told.sentences)
 
 
 def _unsure(learned: Learned) -> Iterable[str]:
-    yield f"<p>{learned.unseen} recommended pairs were never tried.</p>"
+    pairs = (
+        "1 recommended pair was"
+        if learned.unseen == 1
+        else f"{learned.unseen:,} recommended pairs were"
+    )
+    yield f"<p>{pairs} never tried.</p>"
     rows = [(w.state, w.action, _number(w.gain), f"{w.visits:,}") for w in learned.wanted]
     if rows:
         yield "<p>Worth trying first: what each might gain in an episode.</p>"

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 from scipy.special import erf
 
 from gim._base import html
@@ -106,7 +105,7 @@ def distribution(mdp: Any, policy: Any) -> Distribution:
     chances = np.eye(A)[pi] if pi.dtype.kind in "iu" else pi
     chances = np.ascontiguousarray(chances if chances.ndim == 3 else chances[None])
     rows = mdp.rows()
-    paid, noise = _payments(mdp, rows), _noise(mdp)
+    paid, noise = mdp.paid(), _noise(mdp)
     low, high, met = _ranges(mdp.start, rows, paid, chances, H)
     played = np.zeros(mdp.S * A, bool)
     played[np.repeat(np.arange(mdp.S * A), np.diff(rows.indptr))[met]] = True
@@ -203,17 +202,6 @@ def carry(
                 t, by = target[j], moves[j] - spread
                 for x in range(first, end):
                     then[t, min(max(x + by, 0), n - 1)] += p[j] * noisy[x]
-
-
-def _payments(mdp: Any, rows: Any) -> Floats:
-    """What each entry of the rows pays."""
-    given = mdp.rewards_next
-    if given is None:
-        return np.repeat(mdp.rewards.ravel(), np.diff(rows.indptr))
-    if sparse.issparse(given):
-        return np.asarray(given.data)
-    pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(rows.indptr))
-    return np.asarray(given.reshape(-1, mdp.S)[pair, rows.indices])
 
 
 def _noise(mdp: Any) -> Floats:

@@ -10,7 +10,7 @@ import numpy as np
 from gymnasium.spaces import Discrete
 
 from gim._compile.jit import plain
-from gim.mdp.rendering.picture import Picture
+from gim.mdp.picture import Picture
 from gim.mdp.sampling import TERMINATED, begin, noisy_step, step
 
 if TYPE_CHECKING:

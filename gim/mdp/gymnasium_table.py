@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import gymnasium
@@ -39,18 +39,25 @@ class NoTable(ValueError):
     """A Gymnasium environment that does not show its true transition table."""
 
 
+def layers(env: Any) -> Iterator[Any]:
+    """An environment with what is around it, from the outermost wrapper on."""
+    while isinstance(env, gymnasium.Wrapper):
+        yield env
+        env = env.env
+    yield env
+
+
 def check_wrappers(env: Any) -> None:
     """Refuse wrappers that change what an agent sees, does or is paid: the table lacks that."""
     changing = (gymnasium.RewardWrapper, gymnasium.ObservationWrapper, gymnasium.ActionWrapper)
     if not isinstance(env, gymnasium.Env):
         raise ValueError(f"{env!r} is not a Gymnasium environment, nor the id of one")
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, changing):
+    for layer in layers(env):
+        if isinstance(layer, changing):
             raise NoTable(
-                f"{type(env).__name__} changes the environment, but its table P stays as it was: "
+                f"{type(layer).__name__} changes the environment, but its table P stays as it was: "
                 "convert env.unwrapped and change the MDP instead"
             )
-        env = env.env
 
 
 def read_table(name: str, env: Any) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
@@ -114,7 +121,7 @@ def endings(
 
 
 def layout_of(env: Any) -> dict[str, Any]:
-    """Where the states of a grid stand, if the environment is one: see `gim.mdp.rendering`."""
+    """Where the states of a grid stand, if the environment is one: see `gim.mdp.picture`."""
     symbols = np.asarray(getattr(env, "desc", np.full(getattr(env, "shape", ()), ".")))
     if symbols.ndim != 2 or symbols.size != getattr(env.observation_space, "n", 0):
         return {}
@@ -126,11 +133,7 @@ def limit_of(env: Any) -> int | None:
     """The steps after which an episode is cut: the least limit in or around it, or its spec's."""
     ours = getattr(env.unwrapped, "mdp", None)
     limits = [ours.horizon] if isinstance(ours, TabularMDP) else []
-    layer = env
-    while isinstance(layer, gymnasium.Wrapper):
-        if isinstance(layer, TimeLimit):
-            limits.append(layer._max_episode_steps)
-        layer = layer.env
+    limits += [layer._max_episode_steps for layer in layers(env) if isinstance(layer, TimeLimit)]
     if not limits and env.spec is not None and env.spec.max_episode_steps is not None:
         limits.append(env.spec.max_episode_steps)
     return min(limits, default=None)
@@ -152,11 +155,8 @@ def shows_all(env: Any) -> bool:
 
 def unlike_made(env: Any) -> str | None:
     """The name of a wrapper that `gymnasium.make` does not put around an environment by itself."""
-    while isinstance(env, gymnasium.Wrapper):
-        if type(env) not in UNSEEN:
-            return type(env).__name__
-        env = env.env
-    return None
+    around = (type(layer) for layer in layers(env) if isinstance(layer, gymnasium.Wrapper))
+    return next((kind.__name__ for kind in around if kind not in UNSEEN), None)
 
 
 def variables_of_env(env: Any) -> Variables | None:

@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from gim._compile.jit import hot, seldom
 
@@ -101,8 +100,7 @@ def make_world(mdp: Any) -> AliasTables:
     if mdp.rewards_next is None:
         reward = mdp.rewards.ravel().copy()
     else:
-        payments = _on_pattern(mdp.rewards_next, rows)
-        reward = np.append(payments, np.zeros(starts.size))[places]
+        reward = np.append(mdp.paid(), np.zeros(starts.size))[places]
     return AliasTables(
         A=mdp.A,
         H=mdp.horizon,
@@ -114,13 +112,6 @@ def make_world(mdp: Any) -> AliasTables:
         noise=np.zeros(0) if mdp.noise is None else mdp.noise.ravel().copy(),
         terminal=mdp.terminal.copy(),
     )
-
-
-def _on_pattern(payments: Any, rows: Any) -> NDArray[np.float64]:
-    if sparse.issparse(payments):
-        return payments.data
-    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
-    return payments.reshape(rows.shape)[pair, rows.indices]
 
 
 @seldom(lambda first, cut, *_: 8 * cut.size)

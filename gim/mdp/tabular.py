@@ -157,6 +157,16 @@ class TabularMDP:
             return self.transitions
         return sparse.csr_array(self.transitions.reshape(self.S * self.A, self.S))
 
+    def paid(self) -> Floats:
+        """What each entry of `rows` pays, in their order."""
+        rows = self.rows()
+        if self.rewards_next is None:
+            return np.repeat(self.rewards.ravel(), np.diff(rows.indptr))
+        if self.sparse:
+            return np.asarray(self.rewards_next.data)
+        pair = np.repeat(np.arange(self.S * self.A), np.diff(rows.indptr))
+        return np.asarray(self.rewards_next.reshape(rows.shape)[pair, rows.indices])
+
     @cached_property
     def world(self) -> AliasTables:
         """Alias tables for the compiled loop, built once."""
@@ -310,7 +320,12 @@ class TabularMDP:
         values = self.rewards[s], rows, over.ahead(self, pi, step)
         gain = float(self.value(pi, average=True)[s]) if average else 0.0
         when = step if timed else None
-        return explain(self.names(), s, when, played, values, self.available[s], gain=gain)
+        told = (self.names(), s, when, played, values, self.available[s], self._seen(s))
+        return explain(*told, gain=gain)
+
+    def _seen(self, s: int) -> NDArray[np.int64] | None:
+        """Visits of the actions of a state, [A], where they were counted."""
+        return None
 
     def average_reward(self, policy: GivenPolicy) -> float:
         """V of the paper: the expected average reward over the horizon."""

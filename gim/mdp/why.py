@@ -59,6 +59,11 @@ class Why:
     notes: Sequence[str] = field(default=())
 
     def __str__(self) -> str:
+        return "\n".join([self.opening, "", self.table, "", *self.sentences])
+
+    @property
+    def table(self) -> str:
+        """The best alternatives, as text."""
         seen = self.alternatives[0].visits is not None
         heads = ["action", "worth", "loses", "pays", "leads to", *(["seen"] if seen else []), ""]
         rows = [
@@ -74,12 +79,11 @@ class Why:
             for each in self.alternatives[:ROWS]
         ]
         more = len(self.alternatives) - ROWS
-        lines = [f"{self._opening}.", "", table(rows, heads)]
-        lines += [f"... and {more} more"] if more > 0 else []
-        return "\n".join([*lines, "", *self.sentences])
+        return table(rows, heads) + (f"\n... and {more} more" if more > 0 else "")
 
     @property
-    def _opening(self) -> str:
+    def opening(self) -> str:
+        """Where, and what is played there."""
         when = "" if self.step is None else f", step {self.step}"
         likely = sorted(self.played.items(), key=lambda each: -each[1])
         played = [
@@ -87,7 +91,7 @@ class Why:
             for action, chance in likely[:LIKELY]
         ]
         played += ["..."] if len(likely) > LIKELY else []
-        return f"In state {shown(self.state)}{when}: {', '.join(played)}"
+        return f"In state {shown(self.state)}{when}: {', '.join(played)}."
 
     @property
     def sentences(self) -> list[str]:

@@ -74,8 +74,8 @@ def world_of(given: Any) -> TabularMDP:
             break
     if not isinstance(given, TabularMDP):
         raise ValueError(
-            f"{brief(given)} is no world: give a TabularMDP, or what was learned (a run that "
-            "counts, gim.learn(log), a model)"
+            f"{brief(given)} is no world: give a TabularMDP, such as gim.make(NAME), or what was "
+            "learned (a run that counts, gim.learn(log), a model)"
         )
     if not isinstance(given, LearnedModel):
         return given

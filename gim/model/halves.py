@@ -7,13 +7,12 @@ is chosen, too.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
 from gim.model.counts import Counts
-from gim.model.hash_table import FREE, rehash
+from gim.model.hash_table import FREE
+from gim.model.tally import with_triples
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-12  # of squares
@@ -92,11 +91,6 @@ def without_empty(counts: Counts) -> Counts:
     if not counts.keys.size:
         return counts
     used = (counts.keys != FREE) & (counts.next > 0)
-    keys = np.full(counts.keys.size, FREE, np.int64)
-    moved: dict[str, Any] = {}
-    for name in ("next", "paid", "paid2"):
-        old = getattr(counts, name)
-        moved[name] = np.zeros(keys.size if old.size else 0)
-        if old.size:
-            rehash(counts.keys[used], old[used], keys, moved[name])
-    return counts._replace(keys=keys, taken=np.array([int(used.sum())]), **moved)
+    parts = {name: getattr(counts, name) for name in ("next", "paid", "paid2")}
+    sums = {name: part[used] for name, part in parts.items() if part.size}
+    return with_triples(counts, counts.keys[used], **sums)

@@ -59,6 +59,9 @@ class LearnedModel(TabularMDP):
         here = self.transitions[pairs, pairs // self.A]
         return np.asarray(here == 1.0).reshape(self.S, self.A)
 
+    def _seen(self, s: int) -> NDArray[np.int64]:
+        return self.visits[s]
+
     def compare(self, truth: TabularMDP) -> dict[str, Any]:
         """How far it is from the truth.
 

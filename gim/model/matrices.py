@@ -145,18 +145,6 @@ def _properties(
     return r, values[0] / values[r - 1], mu0, mu1, values
 
 
-def multilinear_rank(matrices: Floats, threshold: float = THRESHOLD) -> tuple[int, int, int]:
-    """Ranks of the three unfoldings: of states [S, A*K], actions [A, S*K], next states [K, S*A].
-
-    The first two bound what `Unfolding` and `Tucker` have to find; the rank of no single matrix
-    exceeds either.
-    """
-    states = np.moveaxis(matrices, 1, 0).reshape(matrices.shape[1], -1)
-    actions = np.moveaxis(matrices, 2, 0).reshape(matrices.shape[2], -1)
-    pairs = matrices.reshape(len(matrices), -1)
-    return _rank(states, threshold), _rank(actions, threshold), _rank(pairs, threshold)
-
-
 def oversampling(spectrum: Spectrum, shape: tuple[int, int], rho: float) -> Floats:
     """Seen entries for each degree of freedom, rho S A / ((S + A - r) r) [K].
 
@@ -164,11 +152,6 @@ def oversampling(spectrum: Spectrum, shape: tuple[int, int], rho: float) -> Floa
     """
     S, A = shape
     return rho * S * A / np.maximum(spectrum.freedom, 1)
-
-
-def _rank(matrix: Floats, threshold: float) -> int:
-    values = np.linalg.svd(matrix, compute_uv=False)
-    return int((values > threshold * max(values[0], 1e-300)).sum())
 
 
 def _largest(numbers: Floats) -> float:

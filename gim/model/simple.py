@@ -332,7 +332,10 @@ def _pruned(tree: Any, search: _Search) -> Any:
         node = node._replace(no=once(node.no, lambda part: rebuilt(node._replace(no=part))))
         if isinstance(node.yes, _Leaf) and isinstance(node.no, _Leaf) and tries < MOST_PRUNED:
             points = np.concatenate([node.yes.points, node.no.points])
+            can = search.available[points[search.met[points]]].all(axis=0)  # else it is not told
             for action in dict.fromkeys((node.yes.action, node.no.action)):
+                if not can[action]:
+                    continue
                 tries += 1
                 leaf = _Leaf(points, action)
                 if search.fine(_played(rebuilt(leaf), search)):
@@ -449,7 +452,7 @@ def _changes(search: _Search, now: Ints, new: Ints) -> tuple[list[str], list[Cha
         when = "" if first.step is None else f", step {first.step}"
         when += "" if last == k else f" to {changes[last].step}"
         lines.append(
-            f"{shown(first.state)}{when}: {shown(first.new)} in place of {shown(first.now)}"
+            f"state {shown(first.state)}{when}: {shown(first.new)} in place of {shown(first.now)}"
         )
         k = last + 1
     return lines or ["as it is done now"], changes

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim.model.counts import Counts, grown, new_counts, rewards_by_triple, transitions
-from gim.model.hash_table import rehash
+from gim.model.counts import Counts, new_counts, rewards_by_triple, transitions
+from gim.model.hash_table import FREE, rehash
 
 
 def tally(
@@ -35,13 +35,23 @@ def tally(
             getattr(counts, name)[:] = np.bincount(pair, weights, S * A * S)
         return counts
     keys, place = np.unique(pair, return_inverse=True)
-    while 2 * keys.size >= counts.keys.size:
-        counts = grown(counts)
-    for name, weights in (("next", None), ("paid", r), ("paid2", square)):
-        sums = np.bincount(place, weights, keys.size).astype(np.float64)
-        rehash(keys, sums, counts.keys, getattr(counts, name))
-    counts.taken[0] = keys.size
-    return counts
+    sums = [np.bincount(place, x, keys.size).astype(np.float64) for x in (None, r, square)]
+    return with_triples(counts, keys, next=sums[0], paid=sums[1], paid2=sums[2])
+
+
+def with_triples(counts: Counts, keys: NDArray[np.int64], **sums: NDArray[np.float64]) -> Counts:
+    """What is counted by triple in place of what was: sums by field, for each key once."""
+    size = counts.keys.size
+    while size and 2 * keys.size >= size:
+        size *= 2
+    made = {"keys": np.full(size, FREE, np.int64), "taken": np.array([keys.size if size else 0])}
+    for name, each in sums.items():
+        made[name] = np.zeros(size or getattr(counts, name).size)
+        if size:
+            rehash(keys, each, made["keys"], made[name])
+        else:
+            made[name][keys] = each
+    return counts._replace(**made)
 
 
 class Triples(NamedTuple):
@@ -71,18 +81,14 @@ def total(parts: Sequence[Triples], S: int, A: int) -> Counts:
         [np.repeat(np.arange(S * A), np.diff(p.N.indptr)) * S + p.N.indices for p in parts]
     )
     keys, place = np.unique(key, return_inverse=True)
-    while counts.keys.size and 2 * keys.size >= counts.keys.size:
-        counts = grown(counts)
     given: dict[str, list[Any]] = {"next": [part.N.data for part in parts]}
     if by_triple:
         given |= {"paid": [part.paid for part in parts], "paid2": [part.paid2 for part in parts]}
-    for name, each in given.items():
-        sums = np.bincount(place.ravel(), np.concatenate(each), keys.size).astype(np.float64)
-        if counts.keys.size:
-            rehash(keys, sums, counts.keys, getattr(counts, name))
-        else:
-            getattr(counts, name)[keys] = sums
-    counts.taken[0] = keys.size if counts.keys.size else 0
+    sums = {
+        name: np.bincount(place.ravel(), np.concatenate(each), keys.size).astype(np.float64)
+        for name, each in given.items()
+    }
+    counts = with_triples(counts, keys, **sums)
     visits = sum(np.asarray(part.N.sum(axis=1)) for part in parts)
     counts.n[:] = np.rint(visits).astype(np.int64).reshape(S, A)
     counts.R[:], counts.R2[:] = sum(p.R for p in parts), sum(p.R2 for p in parts)

@@ -29,11 +29,11 @@ from gim.mdp.naming import Built, names_of
 from gim.mdp.policy import Policy
 from gim.mdp.policy.alignment import GivenPolicy, Place, as_array, fit, known_in
 from gim.mdp.tabular import TabularMDP
+from gim.model.loading import load_saved
 from gim.model.task import Task
 from gim.planning.checks import checked_policy
 from gim.runs.agent import GO_ON, Agent, agents
 from gim.runs.gymnasium_task import reward_range_of
-from gim.runs.loading import load
 from gim.runs.run import prepare
 from gim.runs.runs import Run
 
@@ -104,7 +104,7 @@ def evaluate(
         True
     """
     if isinstance(policy, (str, Path)):
-        policy = load(policy, "policy")
+        policy = load_saved(policy, "policy")
     if horizon is not None:
         horizon = whole("horizon", horizon, 1)
     built = world_of(world, horizon, imports=True)
@@ -245,14 +245,7 @@ def _ends(run: Run) -> tuple[float, float] | None:
 
 def _support(mdp: TabularMDP, memory: Memory) -> tuple[float, float]:
     """The least and the largest return of an episode under a policy, backwards step by step."""
-    P, R = mdp.rows(), mdp.rewards_next
-    if R is None:
-        paid = np.repeat(mdp.rewards.ravel(), np.diff(P.indptr))
-    elif mdp.sparse:
-        paid = R.data
-    else:
-        pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(P.indptr))
-        paid = R.reshape(mdp.S * mdp.A, mdp.S)[pair, P.indices]
+    P, paid = mdp.rows(), mdp.paid()
     pair_of = np.repeat(np.arange(mdp.S * mdp.A), np.diff(P.indptr))
     state_of, action_of = pair_of // mdp.A, pair_of % mdp.A
     low, high = np.zeros(mdp.S), np.zeros(mdp.S)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gim._base.params import brief
 from gim.mdp.convert import NoTable, from_gymnasium
-from gim.mdp.gymnasium_table import actions_of_env, limit_of, variables_of_env
+from gim.mdp.gymnasium_table import actions_of_env, layers, limit_of, variables_of_env
 from gim.mdp.spaces import PAIRS, Numbering, numbering_of, variables_of_space
 from gim.mdp.tabular import TabularMDP
 from gim.mdp.variables import Variables
@@ -59,14 +59,12 @@ def reward_range_of(env: Any) -> tuple[float, float] | None:
     wrapper says nothing of what comes out, and (-inf, inf), as older versions of Gymnasium have it,
     says nothing at all.
     """
-    while isinstance(env, gymnasium.Wrapper):
-        if "reward_range" in vars(env) or hasattr(type(env), "reward_range"):
-            break
-        if isinstance(env, gymnasium.RewardWrapper):
+    for layer in layers(env):
+        if "reward_range" in vars(layer) or hasattr(type(layer), "reward_range"):
+            return None if layer.reward_range is None else _range(layer.reward_range)
+        if isinstance(layer, gymnasium.RewardWrapper):
             return None
-        env = env.env
-    told = getattr(env, "reward_range", None)
-    return None if told is None else _range(told)
+    return None
 
 
 def _range(told: Any) -> tuple[float, float] | None:
@@ -100,17 +98,11 @@ def _made_of(
     """What states and actions are made of, as far as the environment or its spaces tell."""
     inner = env.unwrapped
     made_of, called = variables_of_env(inner), actions_of_env(inner)
-    if made_of is None or len(made_of) != states.n or changed(env, gymnasium.ObservationWrapper):
+    around = list(layers(env))
+    seen_else = any(isinstance(each, gymnasium.ObservationWrapper) for each in around)
+    done_else = any(isinstance(each, gymnasium.ActionWrapper) for each in around)
+    if made_of is None or len(made_of) != states.n or seen_else:
         made_of = variables_of_space("state", states)
-    if called is None or len(called) != actions.n or changed(env, gymnasium.ActionWrapper):
+    if called is None or len(called) != actions.n or done_else:
         return made_of, variables_of_space("action", actions)
     return made_of, Variables(called, names=["action"])
-
-
-def changed(env: Any, kind: type) -> bool:
-    """Whether a wrapper of this kind stands around an environment."""
-    while isinstance(env, gymnasium.Wrapper):
-        if isinstance(env, kind):
-            return True
-        env = env.env
-    return False

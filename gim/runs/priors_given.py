@@ -61,12 +61,9 @@ def _own(mdp: TabularMDP) -> KnownRewards:
     """The rewards of a world, by triple where they depend on the next state."""
     if mdp.rewards_next is None:
         return by_pair(mdp.rewards)
-    if sparse.issparse(mdp.rewards_next):
-        return by_triple(mdp.rewards_next, mdp.rewards)
     rows = mdp.rows()
-    pair = np.repeat(np.arange(mdp.S * mdp.A), np.diff(rows.indptr))
-    paid = mdp.rewards_next.reshape(-1, mdp.S)[pair, rows.indices]
-    return by_triple(sparse.csr_array((paid, rows.indices, rows.indptr), rows.shape), mdp.rewards)
+    paid = sparse.csr_array((mdp.paid(), rows.indices, rows.indptr), rows.shape)
+    return by_triple(paid, mdp.rewards)
 
 
 def _table(given: Any, S: int, A: int) -> KnownRewards:

@@ -15,7 +15,7 @@ from typing import Any, overload
 import gymnasium
 from numpy.typing import NDArray
 
-from gim._base.arguments import whole
+from gim._base.arguments import amount, whole
 from gim._base.limits import (
     INT,
     SEED,
@@ -52,7 +52,7 @@ from gim.runs.priors_given import (
 )
 from gim.runs.reports import Callback
 from gim.runs.run_files import check_meta
-from gim.runs.runs import Run, Runs
+from gim.runs.runs import WAITED, Run, Runs
 from gim.runs.several import play_together
 
 FROM_TABLE = (
@@ -60,7 +60,11 @@ FROM_TABLE = (
     "not stepped itself (put it in a gymnasium.Wrapper to have it stepped)"
 )
 LARGE = 1 << 22  # episodes and states by step from which on memory is looked at beforehand
-REMARKS = (FROM_TABLE, LEARNED_RANGE)  # notes that call for nothing: said, but not as warnings
+REMARKS = (
+    FROM_TABLE,
+    LEARNED_RANGE,
+    WAITED,
+)  # notes that call for nothing: said, but not as warnings
 
 
 @overload
@@ -76,6 +80,7 @@ def run(
     horizon: int | None = ...,
     prior: Priors | None = ...,
     rewards: Rewards = ...,
+    seconds: float | None = ...,
 ) -> Run: ...
 @overload
 def run(
@@ -90,6 +95,7 @@ def run(
     horizon: int | None = ...,
     prior: Priors | None = ...,
     rewards: Rewards = ...,
+    seconds: float | None = ...,
 ) -> Runs: ...
 @overload
 def run(*, resume: Run | str | Path, callback: Callback | None = ...) -> Run: ...
@@ -107,6 +113,7 @@ def run(
     horizon: int | None = None,
     prior: Priors | None = None,
     rewards: Rewards = "learn",
+    seconds: float | None = None,
 ) -> Run | Runs:
     """Let an agent learn in a world.
 
@@ -133,6 +140,9 @@ def run(
         rewards: "learn" them, or know them beforehand, so that only the dynamics are left to learn:
             "known" (the world's own table), an array [S, A] or [S, A, S], or a function of
             (s, a, s'), by label where there are labels. For every agent that learns a model.
+        seconds: of processor time that thinking (inferences, plans) may take in each run; it may
+            have taken sqrt(e / episodes) of it after e episodes, and waits where that is spent,
+            with a note. Where it never waits the bits are those of a run without a budget.
 
     Returns:
         A `Run`; with `seeds`, a `Runs`.
@@ -146,7 +156,7 @@ def run(
     if callback is not None and not callable(callback):
         raise ValueError(f"callback = {brief(callback)}: give a function of a report")
     if resume is not None:
-        if agent is not None or world is not None or seeds is not None:
+        if any(given is not None for given in (agent, world, seeds, seconds)):
             raise ValueError("resume= goes on with its own agent, world and seed: give it alone")
         paused = resume if isinstance(resume, Run) else load_saved(resume, "run")
         return _warned(paused.go(callback))
@@ -159,11 +169,12 @@ def run(
     if not isinstance(agent, Agent):
         raise ValueError(f'{agent!r} is not an agent: give gim.QLearning(), or "q_learning"')
     if seeds is None:
-        run = prepare(agent, world, episodes, seed, horizon, prior, rewards)
+        run = prepare(agent, world, episodes, seed, horizon, prior, rewards, seconds=seconds)
         return _warned(run.go(callback))
     if not isinstance(seeds, Iterable):
         raise ValueError(f"seeds = {brief(seeds)}: give several, such as range(5)")
-    made = (prepare(agent, world, episodes, s, horizon, prior, rewards) for s in seeds)
+    given = (horizon, prior, rewards)
+    made = (prepare(agent, world, episodes, s, *given, seconds=seconds) for s in seeds)
     runs = Runs()
     for first in made:  # a world that is stepped through is one for all: its runs take turns
         if isinstance(first.world, TabularMDP) and (threads := processors()) > 1:
@@ -185,12 +196,14 @@ def prepare(
     rewards: Any = "learn",
     *,
     stepwise: bool = False,
+    seconds: float | None = None,
 ) -> Run:
     """Make a run that has not begun: checks, tells the agent what it may know, seeds all.
 
     With `stepwise` an environment is stepped through even if it shows its table.
     """
     episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0, SEED)
+    seconds = None if seconds is None else amount("seconds", seconds)
     horizon = None if horizon is None else whole("horizon", horizon, 1, INT)
     if isinstance(world, TabularMDP) and horizon not in (None, world.horizon):
         world = world.with_(horizon=horizon)
@@ -217,7 +230,7 @@ def prepare(
     check_returns(task.H, *(task.reward_range or (0.0,)))
     with bounded_memory() if episodes + task.H * task.S > LARGE else nullcontext():
         try:
-            made = Run(agent, world, mdp, task, episodes, seed)
+            made = Run(agent, world, mdp, task, episodes, seed, seconds)
         except MemoryError as problem:
             raise ValueError(too_large(problem)) from None
     if not agents.owns(type(agent)):
@@ -263,7 +276,8 @@ def unpack_run(arrays: dict[str, NDArray[Any]], meta: dict[str, Any]) -> Run:
     ]
     known = KnownRewards(**part(arrays, "rewards.")) if "rewards.r" in arrays else "learn"
     given = (meta["episodes"], meta["seed"], meta["horizon"], prior, known)
-    run = prepare(agent, world, *given, stepwise=True)  # as it was when it was saved
+    # As it was when it was saved:
+    run = prepare(agent, world, *given, stepwise=True, seconds=meta["budget"])
     return run.unpack(arrays, meta)
 
 

@@ -38,6 +38,8 @@ META = {
     "episodes": 53,
     "horizon": 53,
     "thought": bool,
+    "budget": (*NUMBER, None),
+    "owed": bool,
     "mind": {
         "episode": 53,
         "plans": 53,
@@ -53,9 +55,11 @@ META = {
 ONE_OF = {"world": dict, "env": {"id": str, "kwargs": dict}}  # a table, or how to make it
 
 
-def check_meta(meta: Mapping[str, Any]) -> None:
+def check_meta(meta: dict[str, Any]) -> None:
     """Refuse meta that no run has: incomplete, strange, of another type or out of range."""
-    if isinstance(meta.get("mind"), dict):  # earlier versions noticed no change
+    meta.setdefault("budget", None)  # earlier versions had none, and noticed no change
+    meta.setdefault("owed", False)
+    if isinstance(meta.get("mind"), dict):
         meta["mind"].setdefault("changes", [])
     kinds = [key for key in ONE_OF if key in meta]
     if len(kinds) != 1:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -34,10 +35,15 @@ from gim.runs.reports import Callback, Report
 from gim.runs.run_files import check_clock, check_kept, check_meta
 from gim.runs.stepwise import Stepwise
 
+NO_THOUGHT = ("compiling", "interacting")  # phases that a budget for thinking does not count
 SLICE = 0.05  # seconds of compiled play between two looks at callback and Ctrl-C
 REPORT = 0.1  # seconds between two calls of the callback
 # Of the mind, saved as they are:
 RECORD = ("episode", "plans", "walk_plans", "explored_at", "notes")
+WAITED = (
+    "thinking has waited for its budget (seconds=): the run depends on the pace of this machine, "
+    "and another will not have the same bits"
+)
 
 
 class Interrupted(KeyboardInterrupt):
@@ -63,12 +69,15 @@ class Run:
         task: Task,
         episodes: int,
         seed: int,
+        budget: float | None = None,
     ) -> None:
         if mdp is None:  # where episodes begin is what is seen of it
             task = replace(task, starts=np.zeros(task.S, np.int64))
         self.agent, self.world, self.mdp, self.task = agent, world, mdp, task
         self.named_by: Built = world  # whose names a policy goes by
         self.episodes, self.seed = episodes, seed
+        self.budget = budget  # seconds of thought in the whole run; None: as many as it takes
+        self._owed = False  # whether the agent wished to think, and waits
         self.clock: Clock = new_clock()
         self.random = streams(seed)
         self.mind = Mind(task, self.random.thinking)
@@ -293,17 +302,32 @@ class Run:
 
     def _advance(self, budget: int, since: float) -> tuple[int, float]:
         """One slice, `since` a processor time: play, do what the agent asks for; that, and when."""
+        if self._owed:
+            budget = min(budget, self.task.H)  # look again soon
         wake = self._driver.advance(self.memory, self.clock, self._returns, budget)
         now = time.thread_time()  # as dear as some thoughts, so it is passed on
         self.mind.seconds["interacting"] += now - since
         if wake & GROW:
             self.memory = self.agent.grow(self.memory)
-        if wake & THINK:
+        if wake & THINK or self._owed:
             now = self._think(now)
         return wake, now
 
+    def _may_think(self) -> bool:
+        """Whether the budget of the run so far, which grows with the root of it, is not spent."""
+        if self.budget is None:
+            return True
+        spent = sum(each for name, each in self.mind.seconds.items() if name not in NO_THOUGHT)
+        played = (self.clock.episode.item() + 1) / self.episodes
+        return spent <= self.budget * math.sqrt(min(played, 1.0))
+
     def _think(self, since: float) -> float:
-        """Think; see `_advance`."""
+        """Think, or put it off; see `_advance`."""
+        self._owed = not self._may_think()
+        if self._owed:
+            if WAITED not in self.mind.notes:
+                self.mind.note(WAITED)
+            return since
         mind, clock = self.mind, self.clock
         mind.episode, mind.step = clock.episode.item(), clock.h.item()
         mind.episode -= mind.step == 0 and clock.steps.item() > 0  # that of the last step
@@ -353,6 +377,8 @@ class Run:
             "episodes": self.episodes,
             "horizon": self.task.H,
             "thought": self._thought,
+            "budget": self.budget,
+            "owed": self._owed,
             "mind": {k: getattr(self.mind, k) for k in RECORD}
             | {"seconds": self.seconds, "changes": [each.packed() for each in self.mind.changes]},
             "random": {
@@ -415,7 +441,7 @@ class Run:
         self._driver.restore(meta["random"]["world"])
         self.random.agent.bit_generator.state = meta["random"]["agent"]
         self.random.thinking.bit_generator.state = meta["random"]["thinking"]
-        self._thought = meta["thought"]
+        self._thought, self._owed = meta["thought"], meta["owed"]
         return self
 
 

@@ -93,7 +93,8 @@ class Sensitivity:
             )
         ]
         held = f"loses with the policy of {self.values[k]:.6g}"
-        return table(rows, [shown(self.name), "worth", "states that change", held])
+        places = "states" if self.policies[0].horizon is None else "states and steps"
+        return table(rows, [shown(self.name), "worth", f"{places} that change", held])
 
     def __str__(self) -> str:
         return self.table()
@@ -124,31 +125,26 @@ class Sensitivity:
                 f"<p>What the best policy is worth by {name} (full line), and what that of "
                 f"{held} is worth (dashed).</p>",
                 _curves(self.values, self.worth, self.held[k]),
-                f"<p>The action by {name} from left to right and by state from top to bottom, at "
-                "the first step: a colour for each action.</p>",
+                f"<p>The action by {name} and by state, at the first step.</p>",
                 self._actions(),
                 f"<pre>{escape(self.table(value))}</pre>",
             ]
         )
 
     def _actions(self) -> str:
-        """The action of each state at the first step, by value."""
+        """The action of each state at the first step, by value: a table, a colour for each."""
         first = np.array([_first(policy) for policy in self.policies])  # [n, S]
-        met = np.flatnonzero(self.reached)[:STATES]
-        wide, high = WIDE / len(self.values), max(6, min(18, 400 // max(met.size, 1)))
-        cells = []
-        for row, s in enumerate(met.tolist()):
-            for k, policy in enumerate(self.policies):
-                a = int(first[k, s])
-                tip = f"{policy.states[s]}, {self.values[k]:.6g}: {policy.actions[a]}"
-                cells.append(
-                    f'<rect x="{k * wide:.1f}" y="{row * high}" width="{wide - 0.5:.1f}" '
-                    f'height="{high - 1}" fill="{COLOURS[a % len(COLOURS)]}" '
-                    f'fill-opacity="{1 - 0.6 * min(a // len(COLOURS), 1)}">'
-                    f"<title>{escape(tip)}</title></rect>"
-                )
-        size = f'width="{WIDE}" height="{met.size * high}"'
-        return f'<svg {size} role="img" aria-label="actions by state">{"".join(cells)}</svg>'
+        (states, actions), met = (self.policies[0].states, self.policies[0].actions), self.reached
+        heads = "".join(f"<th>{x:.6g}</th>" for x in self.values)
+        rows = [f"<tr><th>{escape(shown(self.name))}</th>{heads}</tr>"]
+        for s in np.flatnonzero(met)[:STATES].tolist():
+            cells = "".join(
+                f'<td style="background:{COLOURS[a % len(COLOURS)]}60">'
+                f"{escape(shown(actions[a]))}</td>"
+                for a in first[:, s].tolist()
+            )
+            rows.append(f"<tr><th>{escape(shown(states[s]))}</th>{cells}</tr>")
+        return f"<table>{''.join(rows)}</table>"
 
 
 def sensitivity(

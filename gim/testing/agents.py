@@ -14,8 +14,8 @@ from scipy import sparse
 from gim._compile.jit import plain
 from gim._compile.memory import flatten
 from gim.mdp.tabular import TabularMDP
+from gim.model.loading import load_saved
 from gim.runs.agent import Agent, agents
-from gim.runs.loading import load
 from gim.runs.run import prepare
 from gim.runs.runs import Run
 from gim.testing.steps import Watched, check_belief
@@ -98,7 +98,7 @@ def _resumed(agent: Agent, world: TabularMDP, episodes: int, seed: int) -> Run:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "run.npz"
         run.save(path)
-        return load(path, "run").go()
+        return load_saved(path, "run").go()
 
 
 def _same(a: Run, b: Run, what: str) -> None:

@@ -4,32 +4,27 @@ A claim asks one question, in several places: a task, a size, a value of m. Each
 which holds, does not hold, or is undecided: the interval leaves both open, or runs did not finish.
 How parts become a verdict is in `gim_lab.claims.ledger`.
 
-To add one, write one file in `gim_lab/experiments/claims`, or a module of your own::
+To add one, write one file in `gim_lab/claims`, or a module of your own::
 
-    class FarEnd(Claim):                           # registered as `far_end`
+    @states(
+        "PSRL gains more than RMax, however long the river.",
+        "Our study of rivers",
+        "PSRL's score is above RMax's, interval included.",
+        "lengths",                                 # experiments, by name
+        settings=("",),                            # those of its cells
+    )
+    def far_end(runs, setting):                    # registered as `far_end`
         \"\"\"PSRL against RMax on every river.\"\"\"
+        for panel in runs.panels:
+            yield more(runs, panel, "PSRL", "RMax", "score")
 
-        statement = "PSRL gains more than RMax, however long the river."
-        source = "Our study of rivers"
-        rule = "PSRL's score is above RMax's, interval included."
-        needs = ("lengths",)                       # experiments, by name
-        settings = ("",)                           # those of its cells
-
-        def check(self, results, setting):
-            runs = self.runs(results, setting)
-            return [
-                greater(panel, runs(panel, "PSRL", "score"), runs(panel, "RMax", "score"),
-                        ("PSRL", "RMax"))
-                for panel in runs.panels
-            ]
-
-The ledger of `gim reproduce lengths` then has it, and `gim_lab.testing.check_claim(FarEnd())`
+The ledger of `gim reproduce lengths` then has it, and `gim_lab.testing.check_claim(far_end())`
 checks it. `gim_lab.claims.parts` has the comparisons that parts are made of. See docs/extending.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, ClassVar
@@ -82,7 +77,7 @@ class Claim(Params):
 
     def runs(self, results: ResultsByCell, setting: str, name: str | None = None) -> Selection:
         """What an experiment (the first that it needs) gave under a setting."""
-        return Selection(results, cells_of(name or self.needs[0], results.scale), setting)
+        return Selection(results, name or self.needs[0], setting)
 
     def needed(self, setting: str) -> tuple[str, ...]:
         """The experiments on which it is checked under a setting."""
@@ -92,11 +87,33 @@ class Claim(Params):
         return self.key
 
 
-class Selection:
-    """The results of some cells under one setting."""
+def states(
+    statement: str, source: str, rule: str, *needs: str, **facts: Any
+) -> Callable[[Check], type[Claim]]:
+    """Make a claim of a function: from what its first experiment gave, and a setting, to parts.
 
-    def __init__(self, results: ResultsByCell, cells: Sequence[Cell], setting: str) -> None:
-        self.results, self.cells = results, pick(cells, setting)
+    Args:
+        statement, source, rule, needs: see `Claim`.
+        facts: other attributes of it, such as `settings`.
+    """
+
+    def made(check: Check) -> type[Claim]:
+        def parts(self: Claim, results: ResultsByCell, setting: str) -> list[Part]:
+            return list(check(Selection(results, needs[0], setting), setting))
+
+        told = {"statement": statement, "source": source, "rule": rule, "needs": needs, **facts}
+        about = {"__doc__": check.__doc__, "__module__": check.__module__, "check": parts}
+        return type(check.__name__, (Claim,), told | about)
+
+    return made
+
+
+class Selection:
+    """What an experiment gave under one setting."""
+
+    def __init__(self, results: ResultsByCell, experiment: str, setting: str) -> None:
+        self.results = results
+        self.cells = pick(cells_of(experiment, results.scale), setting)
         self.panels = distinct(cell.panel for cell in self.cells)
 
     def at(self, panel: str, agent: str) -> list[Cell]:
@@ -127,3 +144,6 @@ class Selection:
     def finished(self, cell: Cell) -> int:
         """How many runs finished exploring."""
         return int(np.isfinite(self.results.values(cell, "total_eps")).sum())
+
+
+Check = Callable[[Selection, str], Iterable[Part]]

@@ -8,6 +8,7 @@ interval and decides nothing, nor do runs that are missing or did not finish.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 
@@ -52,6 +53,22 @@ def greater(
     return Part(what, inside(difference, by, at_most), text + between(difference, digits))
 
 
+def more(
+    runs: Selection,
+    panel: str,
+    a: str,
+    b: str,
+    measure: str,
+    digits: int = 3,
+    what: str = "",
+    names: tuple[str, str] | None = None,
+    at_most: float = math.inf,
+) -> Part:
+    """In a panel agent a has more of a measure than b: see `greater`."""
+    values = runs(panel, a, measure), runs(panel, b, measure)
+    return greater(what or panel, *values, names or (a, b), digits, at_most=at_most)
+
+
 def longer(runs: Selection, what: str, slow: Cell, fast: Cell, names: tuple[str, str]) -> Part:
     """One explores for longer than the other; runs that never finish count with all episodes.
 
@@ -83,29 +100,21 @@ def at_most(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
     return _limited(what, values, digits, high=limit)
 
 
-def below(what: str, values: Floats, limit: float, digits: int = 3) -> Part:
+def below(what: str, values: Floats, limit: float) -> Part:
     """The mean is below `limit`: what `at_least` is not."""
-    part = at_least(what, values, limit, digits)
-    return Part(what, None if part.holds is None else not part.holds, part.numbers)
-
-
-def counted(what: str, holds: bool, numbers: str) -> Part:
-    """A part that is counted or computed and has no chance in it."""
-    return Part(what, holds, numbers)
+    part = at_least(what, values, limit)
+    return replace(part, holds=None if part.holds is None else not part.holds)
 
 
 def between(difference: Estimate, digits: int = 3) -> str:
     """A difference with its interval, as text."""
-    mean, low, high, _ = difference
-    interval = "" if math.isnan(low) else f" ({low:+,.{digits}f} to {high:+,.{digits}f})"
-    return f"difference {mean:+,.{digits}f}{interval}"
+    return f"difference {_told(difference, f'+,.{digits}f')}"
 
 
-def spoken_mean(values: Floats, digits: int = 3) -> str:
-    """A mean with its interval, as text."""
-    mean, low, high, _ = mean_interval(values)
-    interval = "" if math.isnan(low) else f" ({low:,.{digits}f} to {high:,.{digits}f})"
-    return f"{mean:,.{digits}f}{interval}"
+def _told(estimate: Estimate, form: str) -> str:
+    mean, low, high, _ = estimate
+    interval = "" if math.isnan(low) else f" ({low:{form}} to {high:{form}})"
+    return f"{mean:{form}}{interval}"
 
 
 def _limited(
@@ -114,4 +123,5 @@ def _limited(
     missing = int(np.isnan(values).sum())
     if missing:
         return Part(what, None, f"{missing} of {values.size} not finished")
-    return Part(what, inside(mean_interval(values), low, high), spoken_mean(values, digits))
+    found = mean_interval(values)
+    return Part(what, inside(found, low, high), _told(found, f",.{digits}f"))

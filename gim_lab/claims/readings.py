@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any
 
 from gim_lab.claims.claim import Part, Selection
 from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, pick
-from gim_lab.experiments.experiment import cells_of
 from gim_lab.experiments.paper.readings import READINGS
 from gim_lab.experiments.paper.settings import GREEDY
 from gim_lab.experiments.settings import FAIR, KINDEST, SETTINGS
 
-THREE = (*SETTINGS, KINDEST)
-BESIDES = {KINDEST: ("readings",)}
+THREE: dict[str, Any] = {  # of claims that are judged under the kindest reading as well
+    "settings": (*SETTINGS, KINDEST),
+    "besides": {KINDEST: ("readings",)},
+}
 
 
 class Ours:
@@ -26,18 +30,17 @@ class Ours:
 
     def __init__(self, results: ResultsByCell, setting: str, experiment: str) -> None:
         self.kind = setting == KINDEST
-        name = "readings" if self.kind else experiment
-        under = FAIR if self.kind else setting
-        self.runs = Selection(results, cells_of(name, results.scale), under)
+        self.runs = Selection(results, "readings" if self.kind else experiment, others(setting))
         self.panels = self.runs.panels
 
     def cell(self, panel: str) -> Cell:
         """Its cell in a panel: that of the reading whose mean score is the highest."""
         if not self.kind:
             return self.runs.at(panel, GREEDY)[0]
-        return max(
+        return best(
             (self.runs.at(panel, reading)[0] for reading in READINGS),
-            key=lambda cell: _known(float(self.runs.of(cell, "score").mean())),
+            lambda cell: self.runs.of(cell, "score"),
+            -math.inf,
         )
 
     def __call__(self, panel: str, measure: str) -> Floats:
@@ -54,8 +57,19 @@ class Ours:
             return part
         cells = (pick(self.runs.cells, panel=panel, agent=reading)[0] for reading in READINGS)
         scores = [f"{c.agent} {self.runs.of(c, 'score').mean():.3f}" for c in cells]
-        return Part(part.what, part.holds, f"{part.numbers}; scores: {', '.join(scores)}")
+        return replace(part, numbers=f"{part.numbers}; scores: {', '.join(scores)}")
 
 
-def _known(mean: float) -> float:
-    return -math.inf if math.isnan(mean) else mean
+def others(setting: str) -> str:
+    """The setting of the others: a reading of the text is GIM's."""
+    return FAIR if setting == KINDEST else setting
+
+
+def best(among: Iterable[Any], values: Callable[[Any], Floats], missing: float = math.inf) -> Any:
+    """What has the highest mean; `missing` stands for one that has none and might be anything."""
+
+    def mean(each: Any) -> float:
+        found = float(values(each).mean())
+        return missing if math.isnan(found) else found
+
+    return max(among, key=mean)

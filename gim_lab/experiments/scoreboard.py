@@ -57,16 +57,9 @@ class Scoreboard(Experiment):
     def cells(self, scale: Scale) -> list[Cell]:
         """Everyone in every world."""
         first = FRESH if scale.whole else FIRST[scale.name]
+        n, seeds = scale.episodes(BUDGETS[-1]), range(first, first + scale.runs)
         return [
-            Cell.of(
-                "",
-                world,
-                learner,
-                task,
-                learner,
-                scale.episodes(BUDGETS[-1]),
-                range(first, first + scale.runs),
-            )
+            Cell.of("", world, learner, task, learner, n, seeds)
             for world, task in WORLDS.items()
             if scale.name != "smoke" or world in SMALL
             for learner in learners()

@@ -74,7 +74,7 @@ function layout(panel, figure, width) {
     hovermode: "closest", dragmode: "zoom",
     hoverlabel: { bgcolor: css("--box"), bordercolor: css("--line"), font: { color: css("--ink") } },
     xaxis: { ...axis, title: title(panel.x), type: panel.log_x ? "log" : "linear" },
-    yaxis: { ...axis, title: title(panel.y), tickformat: "~s" },
+    yaxis: { ...axis, title: title(panel.y), exponentformat: "SI" },
   };
   const marked = panel.series.some((series) => series.marks);
   if (marked || panel.log_x) {

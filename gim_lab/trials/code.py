@@ -1,57 +1,57 @@
 """The code that makes the numbers of a trial, and the versions of what computes them.
 
-It is all of gim that computes, room by room; of the laboratory what `gim_lab.trials.running`
-imports, and what measures in the place of an agent; and the source of whatever is not of ours, such
-as an agent of one's own with what it imports. With that in the digest of a trial, an edit runs
-again the trials that it may change. Comments, docstrings and annotations do not count.
+It is all of gim that computes and what runs trials here, room by room; the folder of what measures
+in the place of an agent; and the source of whatever is not of ours and was not installed, such as
+an agent of one's own with what it imports. With that in the digest of a trial, an edit runs again
+the trials that it may change. Comments, layout and docstrings do not count.
 """
 
 from __future__ import annotations
 
+import ast
 import hashlib
+import importlib.util
 import json
 import secrets
 import sys
+import sysconfig
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from modulefinder import ModuleFinder
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import gymnasium
 
+import gim
 from gim._base.registry import parse
 from gim.envs import tasks
-from gim_lab.trials.source import LIBRARY, locate, modules_in, reach, read
 from gim_lab.trials.spec import is_file
 from gim_lab.trials.subject import kind_of, subject_of
 
-ROOMS = (
-    "_compile",
-    "planning",
-    "mdp",
-    "model",
-    "analogy",
-    "belief",
-    "paper",
-    "envs",
-    "runs",
-    "agents",
-    "logs",
+OURS = ("gim", "gim_lab")
+HERE = Path(__file__).parent
+ROOMS = tuple(
+    f"gim/{room}"
+    for room in (
+        *("_compile", "planning", "mdp", "model", "analogy", "belief", "paper"),
+        *("envs", "runs", "agents", "logs"),
+    )
 )
-RUNNING = "gim_lab.trials.running"  # every trial is run by it
 COMPUTING = ("numpy", "scipy", "numba")  # packages that compute every trial
-KNOWN = (*COMPUTING, "gymnasium")  # packages that count by their version, whoever imports them
 DIGITS = 16
 FEW = 3  # files that are named in a reason
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Code(NamedTuple):
     """What makes the numbers of a trial."""
 
     digest: str
-    modules: dict[str, str]  # digests of syntax trees: of rooms, gim/agents, and of other modules
+    modules: dict[str, str]  # digests: of rooms, such as gim/agents, and of files of one's own
     versions: dict[str, str]  # of Python and of the packages that compute
 
 
@@ -60,7 +60,7 @@ def code_of(agent: str, task: str) -> Code:
 
     Example:
         >>> code = code_of("q_learning", "riverswim")
-        >>> "gim/agents" in code.modules, "gim_lab.trials.measures" in code.modules
+        >>> "gim/agents" in code.modules, "gim_lab/trials" in code.modules
         (True, True)
     """
     return _code(parts_of_agent(agent), _parts_of_task(_name(task)))
@@ -79,8 +79,7 @@ def _name(spec: str) -> str:
 @lru_cache(maxsize=4096)
 def _parts_of_agent(spec: str, kind: Any) -> tuple[Any, ...]:
     """`kind` is the class that has the name now: one typed into a console may change."""
-    made = subject_of(spec)
-    return tuple(dict.fromkeys(_parts(made)))
+    return tuple(dict.fromkeys(_parts(subject_of(spec))))
 
 
 def _parts(thing: Any) -> Iterator[Any]:
@@ -110,37 +109,108 @@ def _parts_of_task(name: str) -> tuple[Any, ...]:
 
 @lru_cache(maxsize=4096)
 def _code(agent: tuple[Any, ...], world: tuple[Any, ...]) -> Code:
-    roots, unwritten, packages = {RUNNING}, {}, set(COMPUTING)
+    modules, packages = dict(rooms()), set(COMPUTING)
     for part in (*agent, *world):
         module = part if isinstance(part, str) else part.__module__
         top = module.partition(".")[0]
-        if top in KNOWN:
-            packages.add(top)
-        elif top in sys.stdlib_module_names or top == LIBRARY:
-            continue
-        elif locate(module) is not None:
-            roots.add(module)
-        else:
-            unwritten[f"{module}:{getattr(part, '__qualname__', '')}"] = _token(part)
-    found = reach(roots)
-    modules = rooms() | found.modules | unwritten
-    packages |= found.packages
+        if top == "gim_lab":
+            modules |= _folder(module)
+        elif top not in sys.stdlib_module_names | set(OURS) or top == "__main__":
+            path = _file(top)
+            if path is None:
+                modules[f"{module}:{getattr(part, '__qualname__', '')}"] = _token(part)
+            elif _installed(path):
+                packages.add(top)
+            else:
+                files, used = _own(module, path)
+                modules, packages = modules | files, packages | used
     versions = {"python": f"{sys.version_info.major}.{sys.version_info.minor}"}
     versions |= {name: _version(name) for name in sorted(packages)}
-    facts = json.dumps([modules, versions], sort_keys=True).encode()
-    return Code(hashlib.sha256(facts).hexdigest()[:DIGITS], modules, versions)
+    modules = dict(sorted(modules.items()))
+    return Code(_sum([modules, versions]), modules, versions)
+
+
+# -- digests
 
 
 @cache
 def rooms() -> dict[str, str]:
-    """The digest of each room that computes."""
-    return {f"{LIBRARY}/{room}": _of_room(f"{LIBRARY}.{room}") for room in ROOMS}
+    """The digest of each room that computes, and of what runs trials."""
+    above = Path(gim.__file__).parent.parent
+    return {room: _of_folder(above / room) for room in ROOMS} | _folder(__name__)
 
 
-def _of_room(package: str) -> str:
-    sources = [read(name) for name in modules_in(package)]
-    told = [[source.name, source.digest] for source in sources if source is not None]
-    return hashlib.sha256(json.dumps(told).encode()).hexdigest()[:DIGITS]
+@cache
+def _folder(module: str) -> dict[str, str]:
+    """The digest of the folder of the laboratory that a module is in."""
+    parts = module.split(".")[:-1]
+    return {"/".join(parts): _of_folder(HERE.parent.parent.joinpath(*parts))}
+
+
+def _of_folder(folder: Path) -> str:
+    files = sorted(folder.rglob("*.py"))
+    return _sum([[path.relative_to(folder).as_posix(), _of_file(path)] for path in files])
+
+
+def _of_file(path: Path) -> str:
+    """What a file does; of what is no Python all bytes count."""
+    text = path.read_bytes()
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError):
+        return hashlib.sha256(text).hexdigest()[:DIGITS]
+    for node in ast.walk(tree):
+        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:]
+    return _sum(ast.dump(tree))
+
+
+def _sum(facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()[:DIGITS]
+
+
+# -- what is not of ours
+
+
+def _file(top: str) -> Path | None:
+    """The file of a module or package, which is not imported for that; None: it has none."""
+    if top == "__main__":
+        name = getattr(sys.modules["__main__"], "__file__", None)
+    else:
+        try:
+            spec = importlib.util.find_spec(top)
+        except (ImportError, ValueError):
+            return None
+        name = spec.origin if spec is not None and spec.has_location else None
+    return None if name is None else Path(name)
+
+
+def _installed(path: Path) -> bool:
+    """Whether a package counts by its version."""
+    places = (sysconfig.get_paths()[key] for key in ("purelib", "platlib", "stdlib"))
+    return any(path.is_relative_to(place) for place in places)
+
+
+@cache
+def _own(module: str, path: Path) -> tuple[dict[str, str], set[str]]:
+    """The files of a module and of all that it imports, but for packages, which are named."""
+    folders = [folder for folder in (str(path.parent), *sys.path) if not _installed(Path(folder))]
+    finder = ModuleFinder([folder or "." for folder in folders], excludes=OURS)
+    if module == "__main__":
+        finder.run_script(str(path))
+    else:
+        if path.name == "__init__.py":
+            finder.path = [str(path.parent.parent), *finder.path]
+        finder.import_hook(module)
+    found = {name: getattr(each, "__file__", None) for name, each in finder.modules.items()}
+    files = {_told(name, Path(at)): _of_file(Path(at)) for name, at in found.items() if at}
+    tops = {name.partition(".")[0] for name in finder.badmodules}
+    return files, {top for top in tops - sys.stdlib_module_names - set(OURS) if _file(top)}
+
+
+def _told(name: str, path: Path) -> str:
+    """A module as its file."""
+    return name.replace(".", "/") + ("/__init__.py" if path.stem == "__init__" else ".py")
 
 
 @cache
@@ -169,15 +239,16 @@ def reason(now: Code, modules: Mapping[str, str], versions: Mapping[str, str]) -
         if now.versions[name] != versions[name]
     ]
     both = now.modules.keys() & modules.keys()
-    if any("/" in name for name in now.modules) and not any("/" in name for name in modules):
+    if now.modules and not both:
         return "; ".join([*found, "it was made by gim 0.2.0.dev0 or earlier"])
     changed = sorted(name for name in both if now.modules[name] != modules[name])
     changed = changed or sorted(now.modules.keys() ^ modules.keys())
     if changed:
-        names = [_file(name) for name in changed[:FEW]]
+        names = changed[:FEW]
         if len(changed) > FEW:
             names.append(f"{len(changed) - FEW} more")
-        found.append(f"{_listed(names)} {'has' if len(changed) == 1 else 'have'} changed")
+        listed = " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+        found.append(f"{listed} {'has' if len(changed) == 1 else 'have'} changed")
     elif now.versions.keys() != versions.keys():
         found.append("it uses other packages")
     return "; ".join(found)
@@ -187,15 +258,3 @@ def told(reasons: Iterable[str]) -> list[str]:
     """A line for each reason, with the number of trials that are run again for it."""
     counted = Counter(reasons).most_common()
     return [f"{n} trial{'s' * (n > 1)} run again: {text}" for text, n in counted]
-
-
-def _file(module: str) -> str:
-    if "/" in module:
-        return module
-    path = locate(module)
-    name = module.replace(".", "/")
-    return f"{name}/__init__.py" if path is not None and path.stem == "__init__" else f"{name}.py"
-
-
-def _listed(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim._base.averages import equal_groups, size_for
+from gim._base.limits import largest_memory
 from gim.mdp.tabular import TabularMDP
 from gim.runs.runs import Run
 
@@ -174,17 +175,4 @@ def peak_memory() -> Iterator[list[float]]:
     with suppress(OSError):
         Path("/proc/self/clear_refs").write_text("5")
     yield peak
-    peak.append(_peak())
-
-
-def _peak() -> float:
-    try:
-        status = Path("/proc/self/status").read_text()
-        line = next(line for line in status.splitlines() if line.startswith("VmHWM"))
-        return int(line.split()[1]) / 1024
-    except (OSError, StopIteration):
-        import resource
-        import sys
-
-        size = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        return size / (2**20 if sys.platform == "darwin" else 2**10)
+    peak.append(largest_memory())

@@ -26,12 +26,12 @@ from gim._base.params import describe
 from gim._base.registry import parse
 from gim.envs import tasks
 from gim.logs import from_log, learn
+from gim.logs.loading import load
 from gim.mdp.convert import from_outcomes
 from gim.mdp.tabular import TabularMDP
 from gim.mdp.variables import Variables
 from gim.model.learned import LearnedModel
 from gim.runs.agent import agents
-from gim.runs.loading import load
 from gim.runs.run import prepare
 from gim_lab.trials.study import Study
 from tools.robustness import command_lines, given, hostile, run_files

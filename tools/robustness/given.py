@@ -14,12 +14,12 @@ from gymnasium import spaces
 
 from gim.envs import tasks
 from gim.logs import from_log, learn
+from gim.logs.loading import load
 from gim.mdp.convert import from_step
 from gim.mdp.policy import Policy
 from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
 from gim.runs.agent import agents
-from gim.runs.loading import load
 from gim.runs.run import prepare
 from tools.robustness.inputs import ODD, Rng, array, refusing
 

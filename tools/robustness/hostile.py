@@ -18,8 +18,8 @@ import numpy as np
 from gim._base import escapes, files, html
 from gim._base.terminal import table
 from gim.logs import from_log
+from gim.logs.loading import load
 from gim.mdp.policy import Policy
-from gim.runs.loading import load
 from gim_lab.experiments.reproduction import MANIFEST, Manifest
 from gim_lab.trials.execute import execute
 from gim_lab.trials.result import Result

@@ -12,6 +12,7 @@ from scipy import linalg, sparse
 from gim._compile.jit import seldom
 from gim.analogy.base import Frame
 from gim.analogy.candidates.lowrank import Dense, Sparse
+from gim.analogy.structure.triples import Colours, colours_of
 from gim.model.counts import DENSE_LIMIT, nonzeros
 
 Floats = NDArray[np.float64]
@@ -67,6 +68,12 @@ class Data:
         n = np.where(out, 0.0, self.n)
         more = (self.ridge, self.facts, self.paid, self.paid2)
         return Data(self.rows, n, self.available, *more)
+
+    @cached_property
+    def colours(self) -> Colours:
+        """What tells states, actions and pairs apart whatever they are called."""
+        pair = np.repeat(np.arange(self.n.size), np.diff(self.rows.indptr))
+        return colours_of(pair, self.rows.indices, self.rows.data, self.S, self.A)
 
     @cached_property
     def total(self) -> Floats:

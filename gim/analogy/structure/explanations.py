@@ -26,7 +26,7 @@ from gim.analogy.structure.moves import (
     start_of,
     values_of,
 )
-from gim.analogy.structure.triples import Floats, Ints, Triples, summed
+from gim.analogy.structure.triples import Floats, Ints, Triples, placed, summed
 
 # -- what a structure says of pairs by counts that have not seen them: fitted again without each
 # fold
@@ -104,6 +104,7 @@ class Observations:
         self.first = np.searchsorted(self.slot, np.arange(len(self.pairs) + 1))  # [P + 1]
         self.visits: Floats = triples.n.ravel()[self.pairs]  # [P]
         order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
+        order = order[placed(triples.colours.pair[self.pairs])]
         self.folds = MANY_FOLDS if len(self.pairs) < FEW_PAIRS else FOLDS
         self.fold: Ints = order % self.folds  # [P] in which each pair is held out
         self._contexts: dict[tuple[int, ...], tuple[Ints, Ints]] = {}

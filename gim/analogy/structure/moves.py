@@ -261,8 +261,8 @@ def outcomes_of(
     far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
     far |= near
     clipped = Outcomes(seen.add[far], seen.fixed[far], np.full(far.sum(), edge))
-    short = np.where(ordinal, (add + sizes // 2) % sizes - sizes // 2, add)
-    over = (short != add).any(axis=1)  # it may have gone round the edge
+    round_ = ordinal & (2 * np.abs(add) > sizes)  # it may have gone round the edge
+    short, over = np.where(round_, add - np.sign(add) * sizes, add), round_.any(axis=1)
     wrapped = _distinct(np.where(fixed, target, short)[over], fixed[over], WRAP)
     parts = [np.concatenate(part) for part in zip(seen, clipped, wrapped, strict=True)]
     return Outcomes(*(np.ascontiguousarray(part) for part in parts))

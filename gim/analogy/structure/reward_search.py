@@ -27,7 +27,7 @@ from gim.analogy.structure.rewards import (
     seen_of,
     spread_of,
 )
-from gim.analogy.structure.triples import Floats, Ints, Triples, summed
+from gim.analogy.structure.triples import Floats, Ints, Triples, placed, summed
 
 # -- what a rule for rewards says of triples that it has not seen, and how likely it makes them
 
@@ -72,8 +72,11 @@ class Validation:
 
     def __init__(self, triples: Triples, seen: Seen, by_next: bool = False) -> None:
         self.triples, self.seen, self.spread = triples, seen, spread_of(seen)
-        groups, of = (triples.S, seen.t) if by_next else (triples.S * triples.A, seen.pair)
-        self.fold: Ints = (np.random.default_rng(0).permutation(groups) % FOLDS)[of]  # [I]
+        colour, of = triples.colours.pair, seen.pair
+        if by_next:
+            colour, of = triples.colours.state, seen.t
+        drawn = np.random.default_rng(0).permutation(colour.size)[placed(colour)]
+        self.fold: Ints = (drawn % FOLDS)[of]  # [I]
         self._linear: dict[tuple[str | None, tuple[Shift, ...]], Residuals] = {}
 
     def judge(self, shape: Shape, keys: list[Ints], coarser: Judged | None = None) -> Judged:
@@ -226,7 +229,7 @@ def rewards_of(
         shifts: after-states that transitions found.
         shape: of an earlier search, to be fitted again; None searches.
     """
-    search = Search(triples, thinned(seen_of(triples)))
+    search = Search(triples, thinned(triples, seen_of(triples)))
     best = search.best(shifts) if shape is None else search.judge(shape)
     both = zip(search.validations, best.judged, strict=True)
     trusts = [validation.trust(judged) for validation, judged in both]
@@ -331,8 +334,10 @@ class Search:
         return self.judge(found.shape._replace(chain=finer), found)
 
 
-def thinned(seen: Seen) -> Seen:
+def thinned(triples: Triples, seen: Seen) -> Seen:
     """At most so many as a search looks at."""
     if len(seen.mean) <= SEARCHED:
         return seen
-    return seen.at(np.sort(np.random.default_rng(0).permutation(len(seen.mean))[:SEARCHED]))
+    drawn = np.random.default_rng(0).permutation(triples.S * triples.A)
+    drawn = drawn[placed(triples.colours.pair)][seen.pair]
+    return seen.at(np.sort(np.argsort(drawn, kind="stable")[:SEARCHED]))

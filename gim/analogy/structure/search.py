@@ -304,13 +304,14 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
     free = [v for v in variables if triples.ordinal[v]]
     amounts = np.flatnonzero(triples.action_ordinal).tolist()
     while free and amounts:
-        shifts, before = best[1].form.move.shifts, best
+        shifts, offers = best[1].form.move.shifts, []
         for shift in product(free, amounts, (1, -1)):
             data = best[0].under(Move(variables, (*shifts, shift)))
-            found = by_action(data, Form(data.move))
-            best = (data, found) if found.beats(best[1]) else best
-        if best is before:
+            offers.append((data, by_action(data, Form(data.move))))
+        offer = max(offers, key=lambda each: each[1].score)
+        if not offer[1].beats(best[1]):
             break
+        best = offer
         free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
     if triples.given:  # coordinates that were read off numbers are no place for subtleties
         best = _found(triples, variables, best)

@@ -9,7 +9,7 @@ is known beforehand: pairs that pay the same are often alike.
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Colour = NDArray[np.uint64]
 
 SINGLED = 32  # actions up to which each is a feature of its own
 MOST_PAYS = 16  # different rewards up to which what a pair pays is a feature
+ROUNDS = 4  # of refining colours: how far a pair may see
+MIXED = np.uint64(0x9E3779B97F4A7C15)
 SMALL = 4  # times as many as there are keys, up to which they are looked up instead of sorted
 
 
@@ -129,6 +132,11 @@ class Triples:
             columns.append(np.eye(self.A, dtype=np.int64))
         return np.column_stack(columns)
 
+    @cached_property
+    def colours(self) -> Colours:
+        """What tells states, actions and pairs apart whatever they are called."""
+        return colours_of(self.pair, self.indices, self.counts, self.S, self.A)
+
     def variable_of(self, feature: int) -> int:
         """The variable of the state that a feature looks at; -1 if it looks at the action, too."""
         kind, column = self._place[feature]
@@ -160,8 +168,9 @@ class Triples:
         if len(self.counts) <= most:
             return self
         rng = np.random.default_rng(len(self.counts))
-        drop = rng.random((self.S, 1) if by_state else self.n.shape) >= most / len(self.counts)
-        return self.without(np.broadcast_to(drop, self.n.shape))
+        place = placed(self.colours.state if by_state else self.colours.pair)
+        drop = rng.random(place.size)[place] >= most / len(self.counts)
+        return self.without(np.broadcast_to(drop.reshape(self.S, -1), self.n.shape))
 
     def with_codes(self, codes: ArrayLike, ordinal: ArrayLike | None = None) -> Triples:
         """The same counts, with variables that nobody gave."""
@@ -233,6 +242,49 @@ class Triples:
         if key not in self._groups:
             self._groups[key] = ranked(codes[:, list(columns)])
         return self._groups[key]
+
+
+class Colours(NamedTuple):
+    """Numbers that tell things apart by what they did, not by how they are numbered."""
+
+    state: Colour  # [S]
+    action: Colour  # [A]
+    pair: Colour  # [S*A]
+
+
+def colours_of(pair: Ints, t: Ints, counts: Floats, S: int, A: int) -> Colours:
+    """Colours by refinement (Weisfeiler and Leman, 1968), of triples (s*A + a, s') and counts.
+
+    That of a pair is refined by where it led and how often, that of a state by its pairs and by
+    those that led there, that of an action by its pairs. Whoever draws in the order of colours
+    draws the same for a world whose states and actions stand in another order; what keeps one
+    colour can be exchanged.
+    """
+    often = np.asarray(counts, np.float64).view(np.uint64)
+    state, action = np.zeros(S, np.uint64), np.zeros(A, np.uint64)
+    for _ in range(ROUNDS):
+        led, came = np.zeros(S * A, np.uint64), np.zeros(S, np.uint64)
+        np.add.at(led, pair, _mixed(often + _mixed(state[t])))
+        both = _mixed(led.reshape(S, A) + _mixed(state)[:, None] + _mixed(action + MIXED)).ravel()
+        np.add.at(came, t, _mixed(often ^ both[pair]))
+        state = _mixed(came + both.reshape(S, A).sum(axis=1, dtype=np.uint64))
+        action = _mixed(both.reshape(S, A).sum(axis=0, dtype=np.uint64))
+    return Colours(state, action, both)
+
+
+def _mixed(x: Colour) -> Colour:
+    """Whole numbers that look drawn (the finaliser of SplitMix64: Steele and others, 2014)."""
+    x = (x + MIXED) ^ ((x + MIXED) >> np.uint64(30))
+    x = x * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+def placed(colour: Colour) -> Ints:
+    """The place of each in the order of colours."""
+    place = np.empty(colour.size, np.int64)
+    place[np.argsort(colour, kind="stable")] = np.arange(colour.size)
+    return place
 
 
 def ranked(rows: Ints) -> Ints:

@@ -2,21 +2,17 @@
 
 from gim.model.completion.als import ALS
 from gim.model.completion.base import Completed, Completion, Fit, Method, completions
-from gim.model.completion.nuclear_norm import NuclearNorm
 from gim.model.completion.optspace import OptSpace
 from gim.model.completion.soft_impute import SoftImpute
-from gim.model.completion.svt import SVT
 from gim.model.completion.tucker import Tucker
 from gim.model.completion.unfolding import Unfolding
 
 __all__ = [
     "ALS",
-    "SVT",
     "Completed",
     "Completion",
     "Fit",
     "Method",
-    "NuclearNorm",
     "OptSpace",
     "SoftImpute",
     "Tucker",

@@ -66,18 +66,11 @@ class Budgets(AnalogyStudy):
             world = make(PLACES[panel])
             for visits in scale.grid(VISITS):
                 budget = visits * world.S * world.A
+                n = -(-budget // world.horizon) + AFTER
                 for walk in WALKS:
+                    task, spec = PLACES[panel], str(explorer(walk, visits, budget))
                     found.append(
-                        Cell.of(
-                            "",
-                            panel,
-                            walk,
-                            PLACES[panel],
-                            str(explorer(walk, visits, budget)),
-                            -(-budget // world.horizon) + AFTER,
-                            seeds(scale),
-                            float(visits),
-                        )
+                        Cell.of("", panel, walk, task, spec, n, seeds(scale), float(visits))
                     )
         return found
 

@@ -61,18 +61,9 @@ def cells(
 ) -> list[Cell]:
     """These agents in every place; run k plays instance k from seed k, for all agents alike."""
     return [
-        Cell.of(
-            place.line,
-            place.title,
-            agent,
-            place.task,
-            AGENTS[agent],
-            place.episodes[scale.name],
-            seeds(scale)[: place.runs],
-            place.x,
-        )
-        for place in places
-        if scale.name in place.episodes
+        Cell.of(p.line, p.title, agent, p.task, AGENTS[agent], n, seeds(scale)[: p.runs], p.x)
+        for p in places
+        if (n := p.episodes.get(scale.name))
         for agent in agents
     ]
 
@@ -80,15 +71,7 @@ def cells(
 def best_plain(places: Sequence[Place], scale: Scale) -> list[Cell]:
     """The best plain learner of every place, chosen on other seeds (see `best_plain`)."""
     return [
-        Cell.of(
-            BEST,
-            place.title,
-            place.best,
-            place.task,
-            SWEEP[place.best],
-            episodes,
-            seeds(scale)[: place.runs],
-        )
-        for place in places
-        if place.best and (episodes := place.episodes.get(scale.name))
+        Cell.of(BEST, p.title, p.best, p.task, SWEEP[p.best], n, seeds(scale)[: p.runs])
+        for p in places
+        if p.best and (n := p.episodes.get(scale.name))
     ]

@@ -35,17 +35,10 @@ class DemoFigure1(Demo, name="demo_fig1"):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Four agents on the paper's four tasks."""
+        n, seeds = scale.episodes(EPISODES), scale.seeds(RUNS)
         return [
-            Cell.of(
-                "",
-                settings.TITLES[task],
-                name,
-                task,
-                settings.spec_under(setting, agent, task),
-                scale.episodes(EPISODES),
-                scale.seeds(RUNS),
-            )
-            for task in settings.EPISODES
+            Cell.of("", title, name, task, settings.spec_under(setting, agent, task), n, seeds)
+            for task, title in settings.TITLES.items()
             for name, (setting, agent) in AGENTS.items()
         ]
 

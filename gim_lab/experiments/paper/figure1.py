@@ -33,18 +33,9 @@ class Figure1(PaperArtefact, name="fig1"):
     def cells(self, scale: Scale) -> list[Cell]:
         """Every agent on every task under every setting."""
         return [
-            Cell.of(
-                setting,
-                settings.TITLES[task],
-                agent,
-                task,
-                settings.spec_under(setting, agent, task),
-                scale.episodes(episodes),
-                scale.seeds(),
-            )
+            cell
             for setting, agents in AGENTS.items()
-            for task, episodes in settings.EPISODES.items()
-            for agent in agents
+            for cell in settings.on_tasks(scale, setting, agents)
         ]
 
     def analyse(self, results: ResultsByCell) -> Artefact:

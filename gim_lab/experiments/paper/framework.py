@@ -33,15 +33,11 @@ class Framework(UnshownClaim):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """Three learners, with and without, on the four tasks."""
-        made = []
-        for task in settings.EPISODES:
-            for agent, spec in COMBINED.items():
-                more = f"{spec}{',' if ':' in spec else ':'}infer={INFER}"
-                for name, word in ((agent, spec), (completed(agent), more)):
-                    place = (FAIR, settings.TITLES[task], name, task, word)
-                    played = scale.episodes(EPISODES), scale.seeds()
-                    made.append(Cell.of(*place, *played, epsilon=EPSILON))
-        return made
+        specs = {}
+        for agent, spec in COMBINED.items():
+            specs[agent] = spec
+            specs[completed(agent)] = f"{spec}{',' if ':' in spec else ':'}infer={INFER}"
+        return settings.on_tasks(scale, FAIR, lambda task: specs, EPISODES, EPSILON)
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Sample complexity and reward."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from gim_lab.experiments.artefact import Artefact
 from gim_lab.experiments.cells import Cell, ResultsByCell
-from gim_lab.experiments.paper import settings
-from gim_lab.experiments.paper.figure2 import EPISODES, SIZES, M
+from gim_lab.experiments.paper.figure2 import M, larger
 from gim_lab.experiments.paper.settings import GREEDY, UnshownClaim
 from gim_lab.experiments.scale import Scale
 from gim_lab.experiments.settings import SETTINGS
@@ -31,20 +30,7 @@ class HigherM(UnshownClaim):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """GIM with three values of m on the four sizes of Figure 2."""
-        return [
-            Cell.of(
-                setting,
-                f"S={S}, A={A}",
-                name(m),
-                f"synthetic:S={S},A={A}",
-                settings.spec_under(setting, GREEDY, "synthetic", m),
-                scale.episodes(EPISODES),
-                scale.seeds(),
-            )
-            for setting in SETTINGS
-            for S, A in SIZES
-            for m in HIGHER
-        ]
+        return larger(scale, {name(m): (GREEDY, m) for m in HIGHER})
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """The value of the last policy, and the reward of all episodes."""

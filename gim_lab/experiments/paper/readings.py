@@ -38,20 +38,8 @@ class Readings(UnshownClaim):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """GIM in every reading on every task; all else as in the paper."""
-        return [
-            Cell.of(
-                FAIR,
-                settings.TITLES[task],
-                name,
-                task,
-                str(GIM.paper(**reading)),
-                scale.episodes(episodes),
-                scale.seeds(),
-                epsilon=EPSILON,
-            )
-            for task, episodes in settings.EPISODES.items()
-            for name, reading in READINGS.items()
-        ]
+        specs = {name: str(GIM.paper(**reading)) for name, reading in READINGS.items()}
+        return settings.on_tasks(scale, FAIR, lambda task: specs, epsilon=EPSILON)
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Reward, last policy, exploration and sample complexity, reading by reading."""

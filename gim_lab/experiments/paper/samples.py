@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from gim.runs.agent import agents
 from gim_lab.experiments.artefact import Artefact
@@ -31,17 +32,11 @@ class Samples(UnshownClaim):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """The five learners of Figure 1, GIM with rho = 1, on all four tasks."""
-        made = []
-        for setting in SETTINGS:
-            for task, episodes in settings.EPISODES.items():
-                specs = {agent: settings.spec_under(setting, agent, task) for agent in LEARNERS}
-                gim = agents.make(specs[GREEDY])
-                specs[ALL_KNOWN] = str(replace(gim, rho=1.0))
-                for agent, spec in specs.items():
-                    place = (setting, settings.TITLES[task], agent, task, spec)
-                    played = scale.episodes(episodes), scale.seeds()
-                    made.append(Cell.of(*place, *played, epsilon=EPSILON))
-        return made
+        return [
+            cell
+            for setting in SETTINGS
+            for cell in settings.on_tasks(scale, setting, partial(_six, setting), epsilon=EPSILON)
+        ]
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Episodes without a near-optimal policy, episodes until all is known, and the reward."""
@@ -63,3 +58,9 @@ class Samples(UnshownClaim):
                 "it has none."
             ],
         )
+
+
+def _six(setting: str, task: str) -> dict[str, str]:
+    """The specs of the five learners, and of GIM with rho = 1."""
+    specs = settings.specs_under(setting, LEARNERS, task)
+    return specs | {ALL_KNOWN: str(replace(agents.make(specs[GREEDY]), rho=1.0))}

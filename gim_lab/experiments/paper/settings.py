@@ -8,11 +8,15 @@ of the task. Q-learning and Double-Q are the same in both, so one trial serves b
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 
 from gim.agents.gim import GIM
 from gim.agents.rmax import RMax
+from gim_lab.experiments.cells import Cell
 from gim_lab.experiments.experiment import Experiment
+from gim_lab.experiments.scale import Scale
 from gim_lab.experiments.settings import AUTHORS
 
 GREEDY, RMAX, Q, DELAYED_Q, DOUBLE_Q = "GIM", "RMax", "Q-learning", "Delayed-Q", "Double-Q"
@@ -40,6 +44,7 @@ SAME = {  # under every setting
     MBIE: "mbie_eb",
 }
 
+SCORE = "Mean return over the optimum"  # the title of a table
 COMPLETION = "als(rank=10,ridge=0.03)"  # of the paper's experiments: the text leaves it open
 
 
@@ -81,3 +86,31 @@ def spec_under(setting: str, agent: str, task: str, m: int | None = None) -> str
         return str(made if m is None else replace(made, m=m))
     rmax = RMax.authors(task) if authors else RMax()
     return str(rmax if m is None else replace(rmax, m=m))
+
+
+def specs_under(setting: str, agents: tuple[str, ...], task: str) -> dict[str, str]:
+    """The specs of agents under a setting, by their names."""
+    return {agent: spec_under(setting, agent, task) for agent in agents}
+
+
+def on_tasks(
+    scale: Scale,
+    setting: str,
+    agents: tuple[str, ...] | Callable[[str], Mapping[str, str]],
+    episodes: int | None = None,
+    epsilon: float | None = None,
+) -> list[Cell]:
+    """The cells of agents on the four tasks.
+
+    Args:
+        scale, setting, epsilon: of them all.
+        agents: their names, or a function of a task to names and specs.
+        episodes: those of the paper unless it is said.
+    """
+    specs = agents if callable(agents) else partial(specs_under, setting, agents)
+    return [
+        Cell.of(setting, TITLES[task], name, task, spec, n, scale.seeds(), epsilon=epsilon)
+        for task, many in EPISODES.items()
+        for n in [scale.episodes(episodes or many)]
+        for name, spec in specs(task).items()
+    ]

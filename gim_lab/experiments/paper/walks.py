@@ -58,19 +58,8 @@ class Walks(UnshownClaim):
 
     def cells(self, scale: Scale) -> list[Cell]:
         """GIM with every walk on every task; all else as in the paper."""
-        return [
-            Cell.of(
-                FAIR,
-                settings.TITLES[task],
-                name,
-                task,
-                str(explorer(name)),
-                scale.episodes(episodes),
-                scale.seeds(),
-            )
-            for task, episodes in settings.EPISODES.items()
-            for name in WALKS
-        ]
+        specs = {name: str(explorer(name)) for name in WALKS}
+        return settings.on_tasks(scale, FAIR, lambda task: specs)
 
     def analyse(self, results: ResultsByCell) -> Artefact:
         """Episodes until rho*S*A pairs are known."""

@@ -1,8 +1,9 @@
-"""Figure 5: CasinoLand, drawn from the MDP itself."""
+"""Figures 5 and 6: CasinoLand and RiverSwim, drawn from the MDPs themselves."""
 
 from __future__ import annotations
 
 from gim.envs.casinoland import casinoland
+from gim.envs.riverswim import riverswim
 from gim_lab.experiments.artefact import Artefact
 from gim_lab.experiments.cells import ResultsByCell
 from gim_lab.experiments.graphs import graph_figure
@@ -31,4 +32,25 @@ class Figure5(PaperArtefact, name="fig5"):
                 "paper's text speaks of six rooms and three levers. An arrow without a number is "
                 "certain."
             ],
+        )
+
+
+class Figure6(PaperArtefact, name="fig6"):
+    """Figure 6: RiverSwim, drawn from the MDP itself."""
+
+    names = ("figure6",)
+    place = 6
+    title = "Figure 6: RiverSwim"
+    statement = (
+        "A chain of six states: swimming right is hard, and pays 10,000 at the far end; the "
+        "near end pays 5."
+    )
+
+    def analyse(self, results: ResultsByCell | None = None) -> Artefact:
+        """The river from left to right."""
+        mdp = riverswim()
+        places = [(1.7 * s, 0.0) for s in range(mdp.S)]
+        return self.artefact(
+            figures=[graph_figure(mdp, places, "figure6", "RiverSwim")],
+            notes=["An arrow without a number is certain; an agent starts in state 2."],
         )

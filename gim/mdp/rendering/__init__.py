@@ -1,1 +1,0 @@
-"""How a state is shown: as text, or as pixels."""
