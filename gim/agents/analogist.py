@@ -8,8 +8,8 @@ open; such errors average out over the H steps of an episode. With y = r + V_{h+
 g = w n0 / N the part of the rule in the estimate,
 
     Q_h(s,a) = E y + .3 g sd(y) / sqrt(B + 1)
-               + sqrt((Var(y) / (N + 1) + z (d u + e w) + noise / n_r) / H),
-    u = (max V - E V)^2 / (n + 1)^2,  w = (r_max - E r)^2 if n = 0, else 0.
+               + sqrt((Var(y) / (N + 1) + z (d u + e m) + (1 + z) noise / n_r) / H),
+    u = (max V - E V)^2 / (n + 1)^2,  m = (r_max - E r)^2 if n = 0, else 0.
 
 d is the chance that no rule of next states holds at the pair, so that n visits may have missed the
 best that there is; e the chance that no rule of rewards does at a pair never met, so that it may
@@ -231,7 +231,7 @@ def doubts_of(memory: Any, seen: Evidence, task: Task, largest: float, episode: 
         r=np.where(task.available.ravel(), r, -np.inf),
         one=np.where(known, 1.0 / np.maximum(n, 1e-300), 0.0),
         spread=np.where(known, spread, 0.0),
-        noise=np.where(known & (n_r > 0), pooled / (paid * H), 0.0),
+        noise=np.where(known & (n_r > 0), (1.0 + grown) * pooled / (paid * H), 0.0),
         rule=np.where(known, RULE * rule_doubt(belief, seen).ravel(), 0.0),
         own=np.where(known, 1.0 / (H * (n + 1.0)), 0.0),
         open=np.where(known, unseen / (H * (own + 1.0) ** 2), 0.0),
