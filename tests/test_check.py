@@ -28,7 +28,7 @@ def test_typos_and_orders_are_named_and_a_clean_log_has_none():
     found = gim.check(gim.from_log(table, reward_range=(0, 3)))
     assert found.ok
     assert not says(found.warnings, "typo")
-    assert says(found.warnings, "levels={'state': ['low', 'mid', 'high']}")
+    assert says(found.warnings, "'state' seems to rise: low, mid, high; levels= says so")
     table["s"][7], table["s2"][7] = "hgih", "low"
     found = gim.check(gim.from_log(table, reward_range=(0, 3)))
     assert says(found.warnings, "state 'hgih' (once) may be 'high'")
@@ -45,7 +45,7 @@ def test_identifiers_missing_ends_and_rows_left_out_are_problems():
     table["r"][3] = float("nan")
     log = gim.from_log(table, next_state=None, episode="e", strict=False)
     found = gim.check(log)
-    assert says(found.problems, "1 rows cannot be used: r: the reward is missing")
+    assert says(found.problems, "1 row cannot be used: r: the reward is missing")
     assert says(found.problems, "nobody saw where they led")
     flat = rows()
     flat["r"] = [1.0] * len(flat["r"])
@@ -115,7 +115,10 @@ def test_the_command_prints_writes_a_page_and_says_by_its_status(tmp_path, capsy
     (tmp_path / "log.csv").write_text("\n".join(lines) + "\n")
     words = ["check", str(tmp_path / "log.csv"), "--next", "s2"]
     assert main([*words, "--out", str(tmp_path / "page.html")]) == 0
-    assert "0 problems" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "0 problems" in said
+    assert "low, mid, high; --levels says so" in said
+    assert "--reward-range 0 3 if those seen" in said
     assert "<h2>Warnings</h2>" in (tmp_path / "page.html").read_text()
     (tmp_path / "log.csv").write_text("\n".join([*lines, "low,0,x,<b>"]) + "\n")
     assert main(words) == 1

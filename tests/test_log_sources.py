@@ -334,3 +334,23 @@ def test_decimals_booleans_and_dates_are_labels():
     assert log.counts.R.tolist() == [[0, 0.25], [0.25, 0]]
     log = gim.from_log(table, state="day", next_state=None)
     assert log.states == ("2024-01-01", "2024-01-02")
+
+
+def test_frames_as_analysts_have_them():
+    """An index that is a column, values that pandas says are none, and dates no machine orders."""
+    frame = pd.DataFrame(TABLE).astype({"order": object})
+    frame.loc[5, "order"] = pd.NA
+    log = gim.from_log(frame.set_index(["week", "time"]), strict=False, **WHAT)
+    assert log.problems == {"order: nothing stands here, but a label must": 1}
+    assert log.actions == (0, 1, 2)
+    rows = {
+        "s": ["x", "y", "x"],
+        "a": [0] * 3,
+        "r": [0.0] * 3,
+        "k": ["1.3.2024", "2.3.2024", "11.3.2024"],
+    }
+    text = (
+        r"column 'k' is put in order as text, from '1.3.2024' to '2.3.2024': write times as 2024-"
+    )
+    with pytest.warns(UserWarning, match=text):
+        gim.from_log(rows, next_state=None, step="k")

@@ -53,6 +53,7 @@ class Posterior(NamedTuple):
     prior: Prior
     fitted: Any = None  # who predicts (`gim.analogy.candidates.Fitted`); None: its rows are certain
     other: Any = None  # a second belief of rewards (`gim.analogy.ridge.RidgeRewards`); None: no
+    shown: Any = None  # [S*A, S] visits, of others too, that showed what may come; None: its own
 
 
 class Infers(Protocol):

@@ -88,6 +88,7 @@ class Estimate:
         N = N if sparse.issparse(N) else N.reshape(self.S * self.A, self.S)
         self.met = sparse.csr_array(N, dtype=np.float64)
         self.met.eliminate_zeros()
+        self.shown = self.met if posterior.shown is None else posterior.shown
         self.n = counts.n.ravel().astype(np.float64)
         goes_on = np.repeat(~belief.terminal, self.A)
         if prior.speaks:

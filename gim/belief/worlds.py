@@ -322,7 +322,7 @@ class Worlds:
         often, values = self._along(model, policy)
         if other is not None:
             often = often - self._along(model, other)[0]
-        w = weight(whole.met)
+        w = weight(whole.shown)
         n = whole.pattern.sums(whole.N) + whole.worth
         r = model.rewards.ravel()
         given = self.belief.rewards.given
@@ -347,7 +347,7 @@ class Worlds:
         if self.begins.listed:
             return 0.0
         begins = max(1.0 - float(self.begins.mean.sum()), 0.0)
-        away = float(new_states(self.whole.met, 64, self._rng(400)).mean())
+        away = float(new_states(self.whole.shown, 64, self._rng(400)).mean())
         stays = self.aim.discount * (1.0 - away)
         steps = self.aim.steps
         met = away * sum(stays**h * (1.0 - h / steps) for h in range(min(steps, 10_000)))

@@ -11,7 +11,7 @@ import argparse
 from pathlib import Path
 
 from gim._base.files import replacing
-from gim.cli.learn import columns, read
+from gim.cli.learn import as_options, columns, read
 from gim.envs.worlds import world_of
 from gim.logs.check import check
 
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     is_log = "://" in args.log or (path.exists() and path.suffix not in WORLDS) or "*" in args.log
     args.skip = True  # rows that cannot be used are counted
     found = check(read(args) if is_log else world_of(args.log, imports=True))
-    print(found)
+    print(as_options(str(found)))
     if args.out is not None:
         with replacing(args.out) as file:
             file.write(found.page(f"{path.name}: before learning").encode())

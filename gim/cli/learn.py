@@ -251,6 +251,7 @@ def as_options(text: str) -> str:
         'give "sqlite:///x" and --query "...", or --next'
     """
     text = text.replace("strict=False", "--skip").replace("next_state=", "next=")
+    text = re.sub(r"\breward_range=\((\S+), (\S+)\)", r"--reward-range \1 \2", text)
     text = re.sub(rf"^({ARGUMENTS}) =", r"--\1 =", text)
     text = re.sub(rf"\b({ARGUMENTS})=(?=[\w\"'(\[{{])", r"--\1 ", text)
     return re.sub(rf"\b({ARGUMENTS})=", r"--\1", text).replace("--reward_", "--reward-")

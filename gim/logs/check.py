@@ -105,10 +105,11 @@ def check(thing: Any) -> Check:
 
 
 def _log(log: Log, problems: list[str], warnings: list[str], facts: list[str]) -> None:
-    facts += [" ".join(line.split()) for line in log.describe().splitlines()]
+    lines = [" ".join(line.split()) for line in log.describe().splitlines()]
+    facts += [line for line in lines if not line.startswith("left out")]
     n, seen = log.counts.n, log.triples
     for reason, many in log.problems.items():
-        problems.append(f"{many:,} rows cannot be used: {reason}")
+        problems.append(f"{many:,} row{'s' * (many > 1)} cannot be used: {reason}")
     if log.censored > 0.5 * (log.censored + len(log)):
         problems.append(
             f"of {log.censored:,} rows, {log.censored / (log.censored + len(log)):.0%}, nobody saw "
@@ -177,11 +178,10 @@ def _typos(kind: str, labels: Any, often: Any) -> Iterable[str]:
 def _order(name: str, levels: Any) -> Iterable[str]:
     """Texts that have an order of their own, which nobody has said."""
     rank = {word: k for k, words in enumerate(RISING) for word in words}
-    found = sorted(
-        (x for x in levels if str(x).lower() in rank), key=lambda x: rank[str(x).lower()]
-    )
-    if len({rank[str(x).lower()] for x in found}) > 1:
-        yield f"{name!r} seems to rise: levels={{{name!r}: {found!r}}} says in which order"
+    found = [str(x) for x in levels if str(x).lower() in rank]
+    if len({rank[x.lower()] for x in found}) > 1:
+        order = ", ".join(sorted(found, key=lambda x: rank[x.lower()]))
+        yield f"{name!r} seems to rise: {order}; levels= says so"
 
 
 def _strays(log: Log) -> Iterable[str]:

@@ -10,30 +10,7 @@ import os
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
-from gim.logs.order import Facts
-
 RETRIES = 5  # times that a file is counted again
-
-
-def total(parts: Sequence[Facts]) -> Facts:
-    """What is known of all parts together."""
-    labels: dict[str, dict[Any, int]] = {}
-    for part in parts:
-        for name, each in part.labels.items():
-            found = labels.setdefault(name, {})
-            for value, n in each.items():
-                found[value] = found.get(value, 0) + n
-    steps = np.array([part.steps[:3] for part in parts]).sum(axis=0).tolist()
-    spans = {
-        name: (min(x.spans[name][0] for x in parts), max(x.spans[name][1] for x in parts))
-        for name in parts[0].spans
-    }
-    whole = all(part.steps[3] for part in parts)
-    n, there = sum(part.n for part in parts), sum(part.episodes for part in parts)
-    large = max(part.large for part in parts)
-    return Facts(n, large, there, (steps[0], steps[1], steps[2], whole), spans, labels)
 
 
 def mapped(function: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> list[Any]:

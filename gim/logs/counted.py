@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from gim.logs.faults import NAMED
 from gim.logs.log import Log
-from gim.logs.order import FAULTY, Asking, Columns
-from gim.logs.reading import Names, named, numbered
+from gim.logs.order import COUNTED, Asking
+from gim.logs.reading import Names, columns_of, numbered
 from gim.logs.sources import Table
 from gim.logs.start import start_in
 from gim.logs.triples import Episodes, Seen, counts_of, merged, together
@@ -52,28 +51,18 @@ def from_counts(
         >>> log.counts.n.tolist(), log.counts.R.tolist()
         ([[0, 20], [30, 0]], [[0.0, 40.0], [-30.0, 0.0]])
     """
-    names, after, actions = (
-        named("state", state),
-        named("next_state", next_state),
-        named("action", action),
-    )
-    if len(after) != len(names):
-        raise ValueError(f"{len(names)} columns of state, but {len(after)} of next_state")
-    units = [] if unit is None else named("unit", unit)
     begun = starts if isinstance(starts, str) else None
-    more = {"n": n, "reward2": reward2, "begun": begun, "ended": ends}
-    columns = Columns(names, after, actions, units, reward, None, None, None, None, {}, {}, more)
-    with Table(table, columns.names(), query) as found:
+    single = {"reward": reward, "n": n, "reward2": reward2, "begun": begun, "ended": ends}
+    columns = columns_of(state, next_state, action, unit, single, None, None)
+    with Table(table, columns.fields().values(), query) as found:
         asking = Asking(found, columns)
         asking.coded(asking.facts())
-        wrong = found.run(f"SELECT id, {FAULTY} - s FROM coded WHERE s < {FAULTY} ORDER BY id")
-        if wrong:
-            said = asking.faults.said(wrong[:NAMED], len(wrong), "counts have no rows to leave out")
+        fix = "counts have no rows to leave out"
+        if said := asking.said("SELECT id, s AS kind FROM coded", fix)[1]:
             raise ValueError(said)
-        asked = [f"{name}" for name, column in more.items() if column]
-        u = "u" if units else "0 AS u"
+        asked = [name for name in COUNTED if name in columns.single]
         x = found.arrays(
-            f"SELECT {u}, s, a, f AS t, r, {', '.join(asked)} FROM coded JOIN typed USING (id) "
+            f"SELECT u, s, a, f AS t, r, {', '.join(asked)} FROM coded JOIN typed USING (id) "
             "WHERE n > 0 ORDER BY id"
         )
         sql = tuple(found.told)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from gim.logs.labels import in_order, made
+from gim.logs.labels import in_order
 from gim.logs.triples import Rows, counts_of, merged, together
+from gim.mdp.columns import tell
 from gim.mdp.variables import Variables
 from gim.model.tally import tally
+
+OVER = "(end)"  # the label of a state that only says that an episode is over
 
 
 def joined(one: Any, other: Any) -> dict[str, Any]:
@@ -75,6 +78,37 @@ def _rows_of(one: Rows, other: Rows, s: Any, a: Any, u: Any, before: int) -> Row
         for x, y in zip(*parts, strict=True)
     ]
     return Rows(*both)
+
+
+def made(
+    columns: Mapping[str, Sequence[Any]], told: Mapping[str, Sequence[Any]], over: bool = False
+) -> tuple[tuple[Any, ...], Variables | None]:
+    """States, or actions: their labels, and what they are made of.
+
+    Args:
+        columns: the values of each by column, [n] each.
+        told: the values of columns in their order, where that was said.
+        over: adds a last one that stands for the end; it lies beyond the last value of each
+            variable, and is like none of the others.
+    """
+    single, each = len(columns) == 1, list(columns.values())
+    labels = list(each[0]) if single else list(zip(*each, strict=True))
+    everything = (*labels, OVER) if over else tuple(labels)
+    if single and not told and not tell(labels):
+        return everything, None
+    codes, levels, ordinal = [], [], []
+    for name, values in columns.items():
+        distinct = list(told.get(name) or dict.fromkeys(values))
+        one = None if name in told else Variables({name: distinct})
+        places = range(len(distinct)) if one is None else one.codes[:, 0].tolist()
+        code = dict(zip(distinct, places, strict=True))
+        codes.append(np.array([code[value] for value in values]))
+        levels.append(distinct if one is None else list(one.levels[0]))
+        ordinal.append(one is None or one.ordinal[0])
+    if over:
+        codes = [np.append(code, len(level)) for code, level in zip(codes, levels, strict=True)]
+        levels = [[*level, OVER] for level in levels]
+    return everything, Variables.coded(np.stack(codes, axis=1), levels, list(columns), ordinal)
 
 
 def world_of_labels(

@@ -1,4 +1,4 @@
-"""Labels of columns: what stands in them, in which order, and what states are made of."""
+"""Labels of columns: what stands in them, in which order, and which are one under two names."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import itertools
 import math
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from gim.mdp.columns import tell
-from gim.mdp.variables import Variables
-
 MOST_LABELS = 1 << 22  # different labels of a column
 MOST_BINS = 1000  # of a column: each is a label
 NAMED = 20  # odd labels that get a message each
-OVER = "(end)"  # the label of a state that only says that an episode is over
 WHOLE = re.compile(r"([+-]?\d+)\.0*")  # a whole number, written as one that is not
 
 
@@ -26,15 +23,13 @@ class Levels(NamedTuple):
     """The labels of one column, and of that of its next states."""
 
     labels: list[Any]  # in their order
-    place: NDArray[np.int64]  # of each value met, among them; -1 where it is missing
-    odd: dict[int, str]  # values, by number, that cannot be meant, and why
+    place: dict[Any, int]  # of each value met, among them
+    odd: dict[Any, str]  # values that cannot be meant, and why
     told: bool = False  # whether their order is what was said, by bins or levels
-    remarks: tuple[str, ...] = ()
+    remarks: Sequence[str] = ()
 
 
-def levels_of(
-    column: str, values: Sequence[Any], often: Sequence[int], text: bool, told: Any = None
-) -> Levels:
+def levels_of(column: str, often: Mapping[Any, int], told: Sequence[Any] | None = None) -> Levels:
     """The labels behind the values met in a column.
 
     Text that is numbers throughout becomes numbers, so "1" and "01" are one label. Of labels that
@@ -42,94 +37,75 @@ def levels_of(
 
     Args:
         column: its name, for messages.
-        values: all different.
-        often: how often each stands there.
-        text: whether all came as text.
+        often: how often each value stands there.
         told: the labels in their order, if that was said.
     """
-    there = [k for k, label in enumerate(values) if not missing(label)]
-    labels = [values[k] for k in there]
-    read = (as_numbers(labels) if text else None) or [_whole(each) for each in labels]
-    odd: dict[int, str] = {}
+    numbers = as_numbers(often) if all(isinstance(x, str) for x in often) else None
+    read = dict(zip(often, numbers or map(_whole, often), strict=True))
+    odd, remarks = {}, list[str]()
     if told is not None:
-        met = list(told)
-        by_text = {str(label): label for label in met}
-        read = [by_text.get(str(label).strip(), label) for label in read]
-        known = {label: label for label in met}
-        for k, label in zip(there, read, strict=True):
-            if label not in known:
-                odd[k] = f"{label!r} is none of levels={met!r}: write it so, or add it"
-        met += [label for label in dict.fromkeys(read) if label not in known]
+        meant = {str(label): label for label in told}
+        read = {x: meant.get(str(label).strip(), label) for x, label in read.items()}
+        met = list(dict.fromkeys([*told, *read.values()]))
+        known, others = set(told), f"is none of levels={list(told)!r}: write it so, or add it"
+        odd = {x: f"{label!r} {others}" for x, label in read.items() if label not in known}
     else:
-        met = in_order(dict.fromkeys(read))
-        total = dict.fromkeys(met, 0)
-        for k, label in zip(there, read, strict=True):
-            total[label] += int(often[k])
-        for group in _groups(met, _look):
-            meant = max(group, key=lambda i: total[met[i]])
-            wrong = {met[i] for i in group if i != meant}
-            for k, label in zip(there, read, strict=True):
-                if label in wrong:
-                    odd[k] = difference(label, met[meant])
-    number = {label: i for i, label in enumerate(met)}
+        met, total = in_order(dict.fromkeys(read.values())), Counter[Any]()
+        for x, label in read.items():
+            total[label] += often[x]
+        alike = {label: max(group, key=total.__getitem__)
+                 for group in _groups(met, _look) for label in group}  # fmt: skip
+        odd = {x: difference(label, alike[label]) for x, label in read.items()
+               if alike.get(label, label) != label}  # fmt: skip
+        if numbers and len(met) < len(read):
+            twice = next(x for x in _groups(list(read), read.__getitem__))
+            remarks.append(f"{' and '.join(map(repr, sorted(twice, key=len)[:2]))} are read as one "
+                           "number: if they are two labels, put a letter in front")  # fmt: skip
+        remarks += [
+            f"{' and '.join(map(repr, some[:2]))} differ in upper and lower case only: if they are "
+            "one label, write it one way"
+            for some in _groups(met, lambda label: _look(label).casefold())
+            if len(set(map(_look, some))) > 1
+        ]
+    place = {label: k for k, label in enumerate(met)}
     if len(odd) > NAMED:
-        of = dict(zip(there, read, strict=True))
-        first = min(odd, key=lambda k: number[of[k]])
-        odd = dict.fromkeys(odd, f"{odd[first]}; others likewise")
-    place = np.full(len(values), -1)
-    place[there] = [number[label] for label in read]
-    remarks = () if told else _remarks(column, met)
-    by_number: dict[Any, list[str]] = {}
-    for k, label in zip(there, read, strict=True):
-        by_number.setdefault(label, []).append(str(values[k]))
-    if text and told is None and (twice := [x for x in by_number.values() if len(x) > 1]):
-        remarks = (
-            f"column {column!r}: {' and '.join(map(repr, sorted(twice[0], key=len)[:2]))} are read "
-            "as one number: if they are two labels, put a letter in front",
-            *remarks,
-        )
-    return Levels(met, place, odd, told is not None, remarks)
+        odd = dict.fromkeys(odd, f"{odd[min(odd, key=lambda x: place[read[x]])]}; others likewise")
+    places = {x: place[label] for x, label in read.items()}
+    told_of = [f"column {column!r}: {remark}" for remark in remarks]
+    return Levels(met, places, odd, told is not None, told_of)
 
 
-def in_order(labels: Any) -> list[Any]:
+def in_order(labels: Iterable[Any]) -> list[Any]:
     """Labels in their order: by size where they are of one kind, else by kind and text."""
     met = list(labels)
     kinds = {str if isinstance(label, str) else type(label) for label in met}
-    if kinds <= {int, float, bool} or len(kinds) == 1:
-        plain = (str, int, float, bool)
-        if kinds and issubclass(next(iter(kinds)), tuple):
-            try:
-                return sorted(met)
-            except TypeError:  # of several kinds within
-                pass
-        return sorted(met, key=lambda label: label if isinstance(label, plain) else str(label))
-    return sorted(met, key=lambda label: (type(label).__name__, str(label)))
+    if len(kinds) > 1 and not kinds <= {int, float, bool}:
+        return sorted(met, key=lambda label: (type(label).__name__, str(label)))
+    try:
+        return sorted(met)
+    except TypeError:  # it has no order, or is of several kinds within
+        return sorted(met, key=str)
 
 
 def missing(label: Any) -> bool:
     """Whether a value is none."""
-    return label is None or label != label or (isinstance(label, str) and label == "nan")
+    try:
+        return label is None or bool(label != label) or (isinstance(label, str) and label == "nan")
+    except TypeError:  # what pandas puts where nothing is
+        return True
 
 
-def _whole(label: Any) -> Any:
-    """2.0 as 2: a column with gaps comes as floats."""
-    return int(label) if isinstance(label, float) and label.is_integer() else label
-
-
-def as_numbers(texts: Sequence[Any]) -> list[Any] | None:
+def as_numbers(texts: Iterable[Any]) -> list[Any] | None:
     """Texts as numbers, whole ones where all are; None if one is no (finite) number."""
     try:
-        numbers = [float(text) for text in texts]
+        numbers = [math.nan if "_" in text else float(text) for text in texts]
     except ValueError:
         return None
-    if not all(map(math.isfinite, numbers)) or any("_" in text for text in texts):
+    if not all(map(math.isfinite, numbers)):
         return None
     if all(number.is_integer() and abs(number) < 2**53 for number in numbers):
-        return [int(number) for number in numbers]
+        return list(map(int, numbers))
     return list(numbers)
-
-
-# -- labels that look alike: surely, or perhaps, one thing under two names
 
 
 def difference(one: Any, other: Any) -> str:
@@ -139,24 +115,18 @@ def difference(one: Any, other: Any) -> str:
     return f"{one!r} and {other!r} differ in {what} only: write one label one way"
 
 
-def _remarks(column: str, labels: Sequence[Any]) -> tuple[str, ...]:
-    """Labels that differ in upper and lower case: they may be meant to."""
-    groups = _groups(labels, lambda label: _look(label).casefold())
-    cases = [[labels[i] for i in g] for g in groups if len({_look(labels[i]) for i in g}) > 1]
-    return tuple(
-        f"column {column!r}: {' and '.join(map(repr, some[:2]))} differ in upper and lower case "
-        "only: if they are one label, write it one way"
-        for some in cases
-    )
+def _whole(label: Any) -> Any:
+    """2.0 as 2: a column with gaps comes as floats."""
+    return int(label) if isinstance(label, float) and label.is_integer() else label
 
 
-def _groups(labels: Sequence[Any], look: Any) -> list[list[int]]:
-    """Places of labels with the same look, where there are several."""
-    if all(type(label) in (int, float) for label in labels):
+def _groups(labels: Sequence[Any], look: Callable[[Any], Any]) -> list[list[Any]]:
+    """Labels with the same look, where there are several."""
+    if {type(label) for label in labels} <= {int, float}:
         return []  # equal numbers are one label
-    found: dict[str, list[int]] = {}
-    for i, label in enumerate(labels):
-        found.setdefault(look(label), []).append(i)
+    found: dict[Any, list[Any]] = {}
+    for label in labels:
+        found.setdefault(look(label), []).append(label)
     return [group for group in found.values() if len(group) > 1]
 
 
@@ -192,44 +162,3 @@ def bin_names(edges: NDArray[np.float64]) -> list[str]:
     text = [f"{edge:.6g}" for edge in edges]
     inner = [f"{low} to {high}" for low, high in itertools.pairwise(text)]
     return [f"< {text[0]}", *inner, f">= {text[-1]}"]
-
-
-# -- states, or actions
-
-
-def made(
-    columns: Mapping[str, Sequence[Any]], told: Mapping[str, Sequence[Any]], over: bool = False
-) -> tuple[tuple[Any, ...], Variables | None]:
-    """States, or actions: their labels, and what they are made of.
-
-    Args:
-        columns: the values of each by column, [n] each.
-        told: the values of columns in their order, where that was said.
-        over: adds a last one that stands for the end; it lies beyond the last value of each
-            variable, and is like none of the others.
-    """
-    single = len(columns) == 1
-    labels = (
-        list(next(iter(columns.values()))) if single else list(zip(*columns.values(), strict=True))
-    )
-    everything = (*labels, OVER) if over else tuple(labels)
-    if single and not told and not tell(labels):
-        return everything, None
-    codes, levels, ordinal = [], [], []
-    for name, values in columns.items():
-        if name in told:
-            number = {label: k for k, label in enumerate(told[name])}
-            codes.append(np.array([number[value] for value in values]))
-            levels.append(list(told[name]))
-            ordinal.append(True)
-            continue
-        distinct = list(dict.fromkeys(values))
-        one = Variables({name: distinct})
-        of = dict(zip(distinct, one.codes[:, 0].tolist(), strict=True))
-        codes.append(np.array([of[value] for value in values]))
-        levels.append(list(one.levels[0]))
-        ordinal.append(one.ordinal[0])
-    if over:
-        codes = [np.append(code, len(level)) for code, level in zip(codes, levels, strict=True)]
-        levels = [[*level, OVER] for level in levels]
-    return everything, Variables.coded(np.stack(codes, axis=1), levels, list(columns), ordinal)

@@ -7,7 +7,7 @@ tuples of such arrays (Dict, Tuple).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -20,8 +20,9 @@ def is_dataset(source: Any) -> bool:
     return callable(getattr(source, "iterate_episodes", None))
 
 
-def batches(dataset: Any) -> Iterator[dict[str, Any]]:
-    """The columns of each episode."""
+def columns(dataset: Any) -> dict[str, Any]:
+    """The columns of all episodes."""
+    found: dict[str, list[Any]] = {name: [] for name in COLUMNS}
     for number, episode in enumerate(dataset.iterate_episodes()):
         seen = labels(episode.observations, f"episode {number}, observations")
         acts = labels(episode.actions, f"episode {number}, actions")
@@ -34,15 +35,11 @@ def batches(dataset: Any) -> Iterator[dict[str, Any]]:
                 f"and {ends.size} terminations: give one observation more than of the others"
             )
         name = getattr(episode, "id", number)
-        yield {
-            "s": seen[:-1],
-            "a": acts,
-            "r": paid,
-            "s2": seen[1:],
-            "done": ends,
-            "episode": np.full(T, number if name is None else int(name)),
-            "step": np.arange(T),
-        }
+        name = number if name is None else int(name)
+        each = (seen[:-1], acts, paid, seen[1:], ends, np.full(T, name), np.arange(T))
+        for some, x in zip(found.values(), each, strict=True):
+            some.append(x)
+    return {name: np.concatenate(some) if some else some for name, some in found.items()}
 
 
 def labels(values: Any, where: str) -> Any:

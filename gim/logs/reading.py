@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import warnings
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -14,8 +15,7 @@ from gim._base.arguments import several
 from gim.logs import cluster
 from gim.logs.bans import allowed_pairs
 from gim.logs.declaring import declared
-from gim.logs.faults import NAMED
-from gim.logs.labels import made
+from gim.logs.joining import made
 from gim.logs.log import Log
 from gim.logs.minari import is_dataset
 from gim.logs.order import (
@@ -23,13 +23,11 @@ from gim.logs.order import (
     CENSORED,
     END,
     ENDED,
-    FAULTY,
-    LATE,
     RESUMED,
-    TWICE,
     Asking,
     Columns,
     Facts,
+    total,
 )
 from gim.logs.sources import Table, paths_of
 from gim.logs.start import range_of, start_in
@@ -126,41 +124,30 @@ def from_log(
     """
     if is_dataset(source):
         episode, step, done = episode or "episode", step or "step", done or "done"
-    names, after = named("state", state), None
-    if next_state is not None:
-        after = named("next_state", next_state)
-        if len(after) != len(names):
-            raise ValueError(
-                f"{len(names)} columns of state, but {len(after)} of next_state: name as many, or "
-                "give next_state=None, which takes them from the next row of the episode"
-            )
-    actions, units = named("action", action), [] if unit is None else named("unit", unit)
-    of_columns = {"bins": bins, "levels": levels}
-    for what, given in of_columns.items():
-        if not isinstance(given, (Mapping, type(None))):
-            raise ValueError(f"{what} = {given!r}: give a mapping of columns to {what}")
-        if unknown := set(given or {}) - {*names, *actions}:
-            raise ValueError(f"{what}: {min(unknown)!r} is no column of state or action")
-    more: dict[str, Any] = {"reward": reward, "episode": episode, "step": step, "done": done}
-    more["propensity"] = propensity
-    for what, name in more.items():
-        if not (isinstance(name, str) and name) and (name is not None or what == "reward"):
-            raise ValueError(f"{what} = {name!r}: give the name of a column")
+    single = {"reward": reward, "episode": episode, "step": step, "done": done}
+    single["propensity"] = propensity
+    columns = columns_of(state, next_state, action, unit, single, bins, levels)
     if keep not in (None, "rows", "counts"):
         raise ValueError(f'keep = {keep!r}: give "rows", "counts" or None')
     if engine not in (None, "duckdb", "ray") or (engine == "ray" and keep == "rows"):
         raise ValueError(f'engine = {engine!r}: give "ray", which keeps counts, or None')
-    told = {
-        name: list(several(f"levels[{name!r}]", x, "labels")) for name, x in (levels or {}).items()
-    }
-    columns = Columns(names, after, actions, units, **more, bins=dict(bins or {}), levels=told)
     if engine == "ray":
         log = _by_workers(source, columns, bool(strict))
     else:
-        with Table(source, columns.names(), query) as table:
+        with Table(source, columns.fields().values(), query) as table:
             if strict:
                 _check_sample(table, columns)
-            log = _Reading(table, columns, bool(strict), keep).log()
+            asking = Asking(table, columns)
+            facts = asking.facts()
+            kept = keep == "rows" or (keep is None and facts.n <= MOST_ROWS)
+            if facts.n * WIDTH > SPILLS:
+                _forecast(table, facts.n)
+            part = counted(asking, facts, kept)
+            for remark in asking.remarks:
+                warnings.warn(remark, stacklevel=2)
+            log = log_of(asking, [part], strict, facts.n)
+            if kept:
+                log = with_rows(log, asking)
     if states is not None or variables is not None:
         log = declared(log, states, variables)
     if reward_range is not None:
@@ -173,230 +160,35 @@ def from_log(
     return replace(log, available=may)
 
 
-class Part(NamedTuple):
-    """What the rows of a log, or of a part of it, come to."""
-
-    triples: dict[str, Any]  # sums by triple
-    episodes_of: dict[str, Any]  # sums by unit
-    kept: int  # rows
-    censored: int
-    problems: dict[str, int]  # rows left out, by reason
-    fault: str  # the first of these in words
-    episodes: tuple[Any, ...]  # which there are, where that is asked
-
-
-class _Reading:
-    """One log being read."""
-
-    def __init__(
-        self,
-        table: Table,
-        columns: Columns,
-        strict: bool,
-        keep: str | None,
-        facts: Facts | None = None,
-    ) -> None:
-        self.table, self.columns, self.strict = table, columns, strict
-        self.asking = Asking(table, columns)
-        self.facts = self.asking.facts() if facts is None else facts
-        self.asking.coded(self.facts)
-        self.keeps = keep == "rows" or (keep is None and self.facts.n <= MOST_ROWS)
-        for remark in (x for levels in self.asking.levels.values() for x in levels.remarks):
-            warnings.warn(remark, stacklevel=3)
-        if self.facts.n * WIDTH > SPILLS:
-            self._forecast()
-
-    def _forecast(self) -> None:
-        """Say beforehand how much disk it may take."""
-        where = self.table.run("SELECT current_setting('temp_directory')")[0][0]
-        needed, free = self.facts.n * WIDTH / 2**30, shutil.disk_usage(where).free / 2**30
-        text = f"to put {self.facts.n:,} rows in order may take {needed:.1f} GiB of disk in {where}"
-        if needed > free:
-            raise ValueError(f"{text}, which has {free:.1f}: set TMPDIR to a place with more")
-        warnings.warn(f"{text} for a while", stacklevel=4)
-
-    def log(self) -> Log:
-        """All of it."""
-        part = self.part()
-        if part.fault and self.strict:
-            raise ValueError(part.fault)
-        if not self.keeps or not part.kept:
-            return log_of(self.asking, [part], self.facts.n)
-        return replace(self._rows(), **_told(self.asking, [part]))
-
-    def part(self) -> Part:
-        """What its rows come to."""
-        often, out = self._followed()
-        for kind, n in often.items():
-            if kind < FAULTY:
-                out[FAULTY - kind] = out.get(FAULTY - kind, 0) + n
-        fault = ""
-        if out:
-            rows = f"SELECT id, {FAULTY} - kind AS kind FROM followed WHERE kind < {FAULTY}"
-            rows += " UNION ALL SELECT id, kind FROM out_of_order" if self.out else ""
-            first = self.table.run(f"{rows} ORDER BY id LIMIT {NAMED}")
-            fault = self.asking.faults.said(first, sum(out.values()), FIX)
-        reasons, kept = self.asking.faults.counted(out), often.get(0, 0)
-        sums = ({}, {}) if self.keeps or not kept else self.asking.sums(self.facts.large)
-        return Part(*sums, kept, often.get(CENSORED, 0), reasons, fault, ())
-
-    def _followed(self) -> tuple[dict[int, int], dict[int, int]]:
-        """Rows by kind, and those that are out of order by reason.
-
-        A row that stands twice, or after the end of its episode, is taken out of the order before
-        it is said what follows what.
-        """
-        c, run = self.columns, self.table.run
-        said = {TWICE: (c.step, "this step of the episode stands twice")}
-        said[LATE] = (c.done, "an action after the end of its episode")
-        ask, named = self.asking, self.keeps or c.step is None
-        ask.followed(self.keeps, named)
-        often, self.out = ask.kinds(), False
-        if not named and min(often) < CENSORED:
-            ask.followed(self.keeps, named=True)
-        while wrong := TWICE if TWICE in often else LATE if LATE in often else 0:
-            if not self.out:
-                run("CREATE OR REPLACE TEMP TABLE out_of_order (id BIGINT, kind INT)")
-            number = ask.faults.number(said[wrong][0] or "", said[wrong][1])
-            kind = f"CASE WHEN s < 0 THEN {FAULTY} - s ELSE {number} END"
-            run(f"INSERT INTO out_of_order SELECT id, {kind} FROM followed WHERE kind = {wrong}")
-            ask.followed(self.keeps, True, "out_of_order")
-            often, self.out = ask.kinds(), True
-        return often, dict(
-            run("SELECT kind, count(*) FROM out_of_order GROUP BY kind") if self.out else []
+def columns_of(
+    state: Any,
+    after: Any,
+    action: Any,
+    unit: Any,
+    single: Mapping[str, Any],
+    bins: Any,
+    levels: Any,
+) -> Columns:
+    """Which columns are what, checked."""
+    names, actions = named("state", state), named("action", action)
+    then = None if after is None else named("next_state", after)
+    if then is not None and len(then) != len(names):
+        raise ValueError(
+            f"{len(names)} columns of state, but {len(then)} of next_state: name as many, or "
+            "give next_state=None, which takes them from the next row of the episode"
         )
-
-    def _rows(self) -> Log:
-        """The log with its rows, in the order in which they happened."""
-        c, by = self.columns, [*self.asking.partition, *["k"] * bool(self.columns.step), "id"]
-        u = "u" if c.unit else "0 AS u"
-        p = "p" if c.propensity else "0 AS p"
-        x = self.table.arrays(
-            f"SELECT id, {u}, s, a, t, r, {p}, first, kind FROM followed ORDER BY {', '.join(by)}"
-        )
-        keep = x["kind"] >= 0
-        episode = np.cumsum(x.pop("first"))[keep]
-        x = {name: each[keep] for name, each in x.items()}
-        begins = np.flatnonzero(np.append(True, np.diff(episode) != 0))
-        began = np.minimum.reduceat(x["id"], begins)  # episodes in the order of their rows
-        lengths = np.diff(np.append(begins, episode.size))
-        order = np.argsort(np.repeat(began, lengths), kind="stable")
-        x = {name: each[order] for name, each in x.items()}
-        episode = np.repeat(np.arange(began.size), lengths[np.argsort(began)])
-        world, numbers = numbered(self.asking, x)
-        u, s, a, t = (each.astype(np.int32) for each in numbers)
-        done, r = x["kind"] & ENDED > 0, x["r"].astype(np.float64)
-        resumed, chance = x["kind"] & RESUMED > 0, x["p"] if c.propensity else None
-        episode = episode.astype(np.int32)
-        rows = Rows(episode, s, a, r, t, done, chance, resumed, u if c.unit else None)
-        counts = tally(len(world["states"]), len(world["actions"]), s, a, r, t)
-        return Log(counts=counts, kept=rows, **world)
-
-
-def counted(table: Table, columns: Columns, facts: Facts) -> Part:
-    """What a part of a log comes to, of all of which these facts are known."""
-    reading = _Reading(table, columns, strict=False, keep="counts", facts=facts)
-    part = reading.part()
-    by = ", ".join(reading.asking.partition)
-    return part._replace(episodes=tuple(table.run(f"SELECT DISTINCT {by} FROM followed")))
-
-
-def log_of(asking: Asking, parts: Sequence[Part], n: int) -> Log:
-    """The log that parts make together, without its rows."""
-    full = [part for part in parts if part.kept]
-    told = _told(asking, parts)
-    if not full:
-        raise ValueError(_nothing_left(n, told["problems"], told["censored"]))
-    x, by = (
-        {name: np.concatenate([of[name] for of in each]) for name in each[0]}
-        for each in ([part.triples for part in full], [part.episodes_of for part in full])
-    )
-    world, (u, s, a, t) = numbered(asking, x)
-    S, A = len(world["states"]), len(world["actions"])
-    often, kind = x["n"], x["kind"]
-    begun, ended = often * (kind & BEGUN > 0), often * (kind & ENDED > 0)
-    seen = merged([Seen(u, s, a, t, often, x["paid"], x["paid2"], begun, ended, x["likely"])], S, A)
-    units = np.searchsorted(np.unique(x["u"]), by["u"])
-    each = Episodes(*(by[name] for name in Episodes._fields))
-    summed = seen, together([each], [units], len(world.get("units") or (None,)))
-    return Log(counts=counts_of(seen, S, A), kept=None, summed=summed, **world, **told)
-
-
-def _by_workers(source: Any, columns: Columns, strict: bool) -> Log:
-    """The counts of files, each of which holds whole episodes."""
-    paths, _ = paths_of(source)
-    if columns.episode is None and not columns.unit:
-        raise ValueError('engine="ray" needs episode= or unit=: each file must hold whole ones')
-    facts = cluster.total(cluster.mapped(_look, [(path, columns) for path in paths]))
-    parts: list[Part] = cluster.mapped(_count, [(path, columns, facts) for path in paths])
-    met: dict[Any, str] = {}
-    for path, part in zip(paths, parts, strict=True):
-        if part.fault and strict:
-            raise ValueError(f"{path}: {part.fault}")
-        for key in part.episodes:
-            if key in met:
-                raise ValueError(
-                    f"an episode (or a unit without episodes) stands in {met[key]} and in {path}: "
-                    "give files that hold whole ones, or leave engine= out"
-                )
-            met[key] = path
-    with Table(paths[0], columns.names()) as table:
-        asking = Asking(table, columns)
-        asking.coded(facts)
-        return log_of(asking, parts, facts.n)
-
-
-def _look(path: str, columns: Columns) -> Facts:
-    with Table(path, columns.names()) as table:
-        return Asking(table, columns).facts()
-
-
-def _count(path: str, columns: Columns, facts: Facts) -> Part:
-    with Table(path, columns.names()) as table:
-        return counted(table, columns, facts)
-
-
-def _told(asking: Asking, parts: Sequence[Part]) -> dict[str, Any]:
-    """What was left out of all parts, and how they were read."""
-    problems: dict[str, int] = {}
-    for part in parts:
-        for reason, n in part.problems.items():
-            problems[reason] = problems.get(reason, 0) + n
-    told: dict[str, Any] = {"skipped": sum(problems.values()), "problems": problems}
-    told |= {"censored": sum(part.censored for part in parts), "bins": dict(asking.edges)}
-    return told | {"sql": tuple(asking.table.told)}
-
-
-def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
-    """States, actions and units as a log has them, and the numbers of rows among them."""
-    c, s, t = ask.columns, x["s"], x["t"]
-    met, over = np.union1d(s, t[t != END]), bool((t == END).any())
-    acts, units = np.unique(x["a"]), np.unique(x["u"])
-    _check_size(met.size + over, acts.size)
-    told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
-    told |= c.levels
-    world: dict[str, Any] = {"over": over, "levels": told}
-    world["states"], world["variables"] = made(ask.columns_of(met, c.state), told, over)
-    world["actions"], world["action_variables"] = made(ask.columns_of(acts, c.action), told)
-    if c.unit:
-        world["units"], _ = made(ask.columns_of(units, c.unit), {})
-    to = np.where(t == END, met.size, np.searchsorted(met, t))
-    found = [(units, x["u"]), (met, s), (acts, x["a"])]
-    return world, [*(np.searchsorted(of, each) for of, each in found), to]
-
-
-def _check_sample(table: Table, columns: Columns) -> None:
-    """What is wrong with the first rows, before all others are read."""
-    limited = f"(SELECT 1 FROM {table.sql} LIMIT {SAMPLE + 1})"
-    if table.run(f"SELECT count(*) FROM {limited}")[0][0] <= SAMPLE:
-        return
-    asking = Asking(table, columns, SAMPLE)
-    asking.coded(asking.facts())
-    wrong = table.run(f"SELECT id, {FAULTY} - s FROM coded WHERE s < {FAULTY} ORDER BY id")
-    if wrong:
-        text = asking.faults.said(wrong[:NAMED], len(wrong), FIX)
-        raise ValueError(f"{text} (found in the first {SAMPLE:,} rows; others were not read)")
-    table.told.clear()
+    for what, given in {"bins": bins, "levels": levels}.items():
+        if not isinstance(given, (Mapping, type(None))):
+            raise ValueError(f"{what} = {given!r}: give a mapping of columns to {what}")
+        if unknown := set(given or {}) - {*names, *actions}:
+            raise ValueError(f"{what}: {min(unknown)!r} is no column of state or action")
+    for what, name in single.items():
+        if not (isinstance(name, str) and name) and (name is not None or what == "reward"):
+            raise ValueError(f"{what} = {name!r}: give the name of a column")
+    told = {x: several(f"levels[{x!r}]", each, "labels") for x, each in (levels or {}).items()}
+    there = {what: name for what, name in single.items() if name is not None}
+    units = [] if unit is None else named("unit", unit)
+    return Columns(names, then, actions, units, there, dict(bins or {}), told)
 
 
 def named(what: str, given: Any) -> list[str]:
@@ -410,16 +202,150 @@ def named(what: str, given: Any) -> list[str]:
     return names
 
 
-def _check_size(S: int, A: int) -> None:
-    if S * A > MOST_PAIRS:
+def _check_sample(table: Table, columns: Columns) -> None:
+    """What is wrong with the first rows, before all others are read."""
+    told = len(table.told)
+    limited = f"(SELECT 1 FROM {table.sql} LIMIT {SAMPLE + 1})"
+    if table.run(f"SELECT count(*) FROM {limited}")[0][0] > SAMPLE:
+        asking = Asking(table, columns, SAMPLE)
+        asking.coded(asking.facts())
+        fix = f"{FIX} (found in the first {SAMPLE:,} rows; others were not read)"
+        if said := asking.said("SELECT id, s AS kind FROM coded", fix)[1]:
+            raise ValueError(said)
+    del table.told[told:]
+
+
+def _forecast(table: Table, n: int) -> None:
+    """Say beforehand how much disk it may take."""
+    where = table.run("SELECT current_setting('temp_directory')")[0][0]
+    needed, free = n * WIDTH / 2**30, shutil.disk_usage(where).free / 2**30
+    text = f"to put {n:,} rows in order may take {needed:.1f} GiB of disk in {where}"
+    if needed > free:
+        raise ValueError(f"{text}, which has {free:.1f}: set TMPDIR to a place with more")
+    warnings.warn(f"{text} for a while", stacklevel=3)
+
+
+class Part(NamedTuple):
+    """What the rows of a log, or of a part of it, come to."""
+
+    triples: dict[str, Any]  # sums by triple
+    episodes: dict[str, Any]  # sums by unit
+    kept: int  # rows
+    censored: int
+    problems: dict[str, int]  # rows left out, by reason
+    fault: str  # the first of these in words
+    names: tuple[Any, ...] = ()  # of episodes, where these are asked
+
+
+def counted(asking: Asking, facts: Facts, rows: bool = False) -> Part:
+    """What a part of a log comes to, of all of which these facts are known."""
+    asking.coded(facts)
+    often, problems, fault = asking.followed(rows), dict[str, int](), ""
+    if min(often) < CENSORED:
+        every = "SELECT id, kind FROM followed UNION ALL FROM out_of_order"
+        problems, fault = asking.said(every, FIX)
+    sums = asking.sums(facts.large) if often[0] else ({}, {})
+    return Part(*sums, often[0], often[CENSORED], problems, fault)
+
+
+def log_of(asking: Asking, parts: Sequence[Part], strict: Any, n: int) -> Log:
+    """The log that parts make together, without its rows."""
+    problems = Counter[str]()
+    for part in parts:
+        if part.fault and strict:
+            raise ValueError(part.fault)
+        problems.update(part.problems)
+    censored, full = sum(part.censored for part in parts), [part for part in parts if part.kept]
+    if not full:
+        why = "next states are missing, and no next row says them"
+        if problems or not censored:
+            most = max(problems, key=problems.__getitem__, default="none is placed")
+            why = f"the most frequent reason: {most}"
+        raise ValueError(f"no row of {n} can be used; {why}")
+    x, by = (
+        {name: np.concatenate([of[name] for of in each]) for name in each[0]}
+        for each in ([part.triples for part in full], [part.episodes for part in full])
+    )
+    world, (u, s, a, t) = numbered(asking, x)
+    S, A, U = len(world["states"]), len(world["actions"]), len(world.get("units") or (None,))
+    often, kind = x["n"], x["kind"]
+    begun, ended = often * (kind & BEGUN > 0), often * (kind & ENDED > 0)
+    seen = merged([Seen(u, s, a, t, often, x["paid"], x["paid2"], begun, ended, x["likely"])], S, A)
+    units = np.searchsorted(np.unique(x["u"]), by["u"])
+    each = together([Episodes(*(by[name] for name in Episodes._fields))], [units], U)
+    told: dict[str, Any] = {"skipped": problems.total(), "problems": dict(problems)}
+    told |= {"censored": censored, "bins": dict(asking.edges), "sql": tuple(asking.table.told)}
+    return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, each), **world, **told)
+
+
+def with_rows(log: Log, asking: Asking) -> Log:
+    """The same with its rows, in the order in which they happened."""
+    x = asking.rows()
+    _, numbers = numbered(asking, x)
+    u, s, a, t = (each.astype(np.int32) for each in numbers)
+    episode = np.unique(x["began"], return_inverse=True)[1].astype(np.int32)
+    r, chance = x["r"].astype(np.float64), x.get("p")
+    done, resumed = x["kind"] & ENDED > 0, x["kind"] & RESUMED > 0
+    rows = Rows(episode, s, a, r, t, done, chance, resumed, None if log.units is None else u)
+    return replace(log, kept=rows, summed=None, counts=tally(log.S, log.A, s, a, r, t))
+
+
+def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+    """States, actions and units as a log has them, and the numbers of rows among them."""
+    c, s, t = ask.columns, x["s"], x["t"]
+    met, over = np.union1d(s, t[t != END]), bool((t == END).any())
+    acts, units = np.unique(x["a"]), np.unique(x["u"])
+    if (S := met.size + over) * acts.size > MOST_PAIRS:
         raise ValueError(
-            f"{S} states and {A} actions make {S * A} pairs, more than {MOST_PAIRS}: bin columns "
-            "that measure something with bins=, and leave out those that number rows"
+            f"{S} states and {acts.size} actions make {S * acts.size} pairs, more than "
+            f"{MOST_PAIRS}: bin columns that measure something with bins=, and leave out those "
+            "that number rows"
         )
+    told = {y: ask.levels[y].labels for y in [*c.state, *c.action] if ask.levels[y].told}
+    world: dict[str, Any] = {"over": over, "levels": told | dict(c.levels)}
+    world["states"], world["variables"] = made(ask.columns_of(met, c.state), world["levels"], over)
+    of = ask.columns_of(acts, c.action)
+    world["actions"], world["action_variables"] = made(of, world["levels"])
+    if c.unit:
+        world["units"], _ = made(ask.columns_of(units, c.unit), {})
+    to = np.where(t == END, met.size, np.searchsorted(met, t))
+    found = [(units, x["u"]), (met, s), (acts, x["a"])]
+    return world, [*(np.searchsorted(of, each) for of, each in found), to]
 
 
-def _nothing_left(n: int, reasons: Mapping[str, int], censored: int) -> str:
-    if censored and not reasons:
-        return f"no row of {n} can be used: next states are missing, and no next row says them"
-    reason = max(reasons, key=reasons.__getitem__, default="none is placed")
-    return f"no row of {n} can be used; the most frequent reason: {reason}"
+# -- files counted by workers
+
+
+def _by_workers(source: Any, columns: Columns, strict: bool) -> Log:
+    """The counts of files, each of which holds whole episodes."""
+    paths = paths_of(source)
+    if "episode" not in columns.single and not columns.unit:
+        raise ValueError('engine="ray" needs episode= or unit=: each file must hold whole ones')
+    facts = total(cluster.mapped(_look, [(path, columns) for path in paths]))
+    parts: list[Part] = cluster.mapped(_count, [(path, columns, facts) for path in paths])
+    met: dict[Any, str] = {}
+    for path, part in zip(paths, parts, strict=True):
+        if part.fault and strict:
+            raise ValueError(f"{path}: {part.fault}")
+        for name in part.names:
+            if met.setdefault(name, path) != path:
+                raise ValueError(
+                    f"an episode (or a unit without episodes) stands in {met[name]} and in {path}: "
+                    "give files that hold whole ones, or leave engine= out"
+                )
+    with Table(paths[0], columns.fields().values()) as table:
+        asking = Asking(table, columns)
+        asking.coded(facts)
+        return log_of(asking, parts, strict, facts.n)
+
+
+def _look(path: str, columns: Columns) -> Facts:
+    with Table(path, columns.fields().values()) as table:
+        return Asking(table, columns).facts()
+
+
+def _count(path: str, columns: Columns, facts: Facts) -> Part:
+    with Table(path, columns.fields().values()) as table:
+        asking = Asking(table, columns)
+        part = counted(asking, facts)
+        return part._replace(names=tuple(table.run("SELECT DISTINCT u, e FROM parted")))

@@ -380,7 +380,7 @@ def episodes_of(belief: Grounds, policy: Any) -> Episodes:
     if done is not None and done.returns.size and aim.discount == 1.0:
         R = np.asarray(done.returns, np.float64)
         return Episodes(R.size, float(R.std()), float(np.ptp(R)))
-    number = float(belief.knowledge.counts.n.sum()) / aim.steps
+    number = float(belief.worlds.whole.shown.sum()) / aim.steps
     sd = belief.worlds.scatter(policy)
     return Episodes(number, sd, 2.0 * sd)
 

@@ -8,9 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy import sparse
 
-from gim.analogy.base import Floats, Frame, Inference, Prior, no_prior, prior_of
+from gim.analogy.base import Floats, Frame, Inference, Posterior, Prior, no_prior, prior_of
+from gim.analogy.candidates import Fitted
 from gim.belief.family.family import Family, Found
-from gim.belief.family.units import Rows, rows_of
+from gim.belief.family.units import Ints, Rows, rows_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 
 AGAIN = 1.25  # visits over those at the last look at whether a unit belongs
@@ -50,9 +51,7 @@ class ByFamily(Inference, name="by_family"):
         """Predict every pair by the family and by what was met here."""
         if self.family is None:
             return no_prior(*counts.n.shape)
-        visits, kept = int(counts.n.sum()), self.kept
-        whole = self.rows is not None and visits == int(self.rows.n.sum())
-        rows = self.rows if whole else rows_of_counted(counts)
+        visits, kept, rows = int(counts.n.sum()), self.kept, self._rows(counts)
         if visits < kept.visits:  # a part of the data, or other data
             kept = Left()
         kept.visits = visits
@@ -70,6 +69,42 @@ class ByFamily(Inference, name="by_family"):
             none = no_prior(*counts.n.shape)
             kept.prior = none if self.otherwise is None else self.otherwise(counts, frame, rng)
         return kept.prior
+
+    def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
+        """The same, drawn with what resampling its units says of the family.
+
+        What all units have shown is what cannot be excluded of one.
+        """
+        prior = self(counts, frame, rng)
+        if self.family is None or self.kept.left:
+            alone = None if self.family is None else self.otherwise
+            return Posterior(prior) if alone is None else alone.posterior(counts, frame, rng)
+        all_of_it = self.family.rows
+        S, A = counts.n.shape
+        shown = sparse.coo_array((all_of_it.n, (all_of_it.pair, all_of_it.next)), (S * A, S))
+        unit = OfUnit(self.family, self._rows(counts))
+        return Posterior(prior, unit, None, sparse.csr_array(shown))
+
+    def _rows(self, counts: Counts) -> Rows:
+        whole = self.rows is not None and int(counts.n.sum()) == int(self.rows.n.sum())
+        return self.rows if whole else rows_of_counted(counts)
+
+
+class OfUnit(Fitted):
+    """What a family says of a unit, to be drawn."""
+
+    ruled = True
+
+    def __init__(self, family: Family, rows: Rows) -> None:
+        self.family, self.unit = family, rows
+
+    def rows(self, pairs: Ints) -> sparse.csr_array:
+        """What is believed."""
+        return sparse.csr_array(self.family.of(self.unit).p[pairs])
+
+    def drawn(self, pairs: Ints, rng: np.random.Generator) -> sparse.csr_array:
+        """By one of the families that its units may be of, and one draw of the unit in it."""
+        return sparse.csr_array(self.family.of(self.unit, int(rng.integers(1 << 31))).p[pairs])
 
 
 def by_family(

@@ -94,7 +94,9 @@ def posterior(
 ) -> Posterior:
     """What is believed of units [U, M]; L [U, J, n] are latent counts to begin with."""
     a = prior_of(layout, family)
-    L = np.zeros((len(X), *a.shape)) if L is None else L
+    if L is None:  # in proportion to means: a rare outcome must not be shut out from the start
+        mean = np.tile(a / layout.sums(a)[:, layout.group], (len(X), 1, 1))
+        L = shared_out(layout, X, mean, family.eps)[0]
     for _ in range(steps):
         L = shared_out(layout, X, w_of(layout, a + L), family.eps)[0]
     alpha = a + L
@@ -235,10 +237,12 @@ def _sums(x: Floats, group: Ints) -> Floats:
 
 def _principal(x: Floats, dimensions: int) -> Floats:
     """[U, dimensions] scores on the leading directions, of variance 1."""
-    left, size, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    x = x - x.mean(axis=0)
+    wide = x.shape[1] > len(x)  # of the smaller product, which never fails to converge
+    found = np.linalg.eigh(x @ x.T if wide else x.T @ x)[1][:, ::-1][:, :dimensions]
+    size = np.linalg.norm(found.T @ x, axis=1) if wide else 1.0
     scores = np.zeros((len(x), dimensions))
-    had = min(dimensions, len(size))
-    scores[:, :had] = left[:, :had] * size[:had]
+    scores[:, : found.shape[1]] = (found if wide else x @ found) * size
     return np.asarray(scores / np.maximum(scores.std(axis=0), 1e-12))
 
 
