@@ -11,8 +11,8 @@ from gim.runs.run import task_of
 from tests.sampled_counts import sampled
 
 KINDS = ["credible", "guaranteed"]
-ANALOGY = Analogy(candidates="matrices")
-AGENT = "analogist:infer=analogy(candidates=matrices)"
+ANALOGY = Analogy(candidates="means")
+AGENT = "analogist:infer=analogy(candidates=means)"
 
 
 def believed(mdp, counts, terminal=None, infer=ANALOGY, **given):

@@ -32,7 +32,8 @@ import gim
 from gim.analogy import analogy
 from gim.analogy.base import Frame
 from gim.analogy.candidates.structured import triples_of
-from gim.analogy.structure import Ends, exceptions, rewards_of
+from gim.analogy.rewards import RewardRule
+from gim.analogy.structure import exceptions
 from gim.belief.analogies import analogies, rule_names
 from gim.belief.belief import Belief
 from gim.belief.certificate import Aim, certify
@@ -217,17 +218,16 @@ def outcome(name: str) -> dict[str, Any]:
 
 
 def structure(found: Any) -> dict[str, Any]:
-    """What the variables of a world say of ends, exceptions and rewards, each by itself."""
+    """What the variables of a world say of exceptions and rewards, each by itself."""
     triples, split = triples_of(found.split.data), found.split
-    ends = Ends(triples)
     pairs = split.pairs[split.judges]
     told: dict[str, Any] = {
-        "ends": [repr(ends.chain), numbers(ends.chance(np.arange(triples.S)))],
         "exceptions": np.flatnonzero(exceptions(found.said.rows, pairs, triples)).tolist(),
     }
     if triples.R is not None:
-        rule, *trusts = rewards_of(triples)
-        told["rewards"] = [repr(rule.shape.chain), *(plain(trust) for trust in trusts)]
+        rule = RewardRule(found.split.data)
+        if not rule.silent:
+            told["rewards"] = [repr(rule.rule.shape.chain), *map(plain, rule.doubts)]
     return told
 
 

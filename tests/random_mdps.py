@@ -32,3 +32,9 @@ def eventful(seed):
     """A world with everything that an agent may trip over."""
     mdp = random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True)
     return mdp.with_(noise=0.2)
+
+
+def costly(seed):
+    """The same, but every step costs, so that an end is the best there is."""
+    mdp = eventful(seed)
+    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])

@@ -24,15 +24,9 @@ from gim.model.rewards import most_to_come
 from gim.runs.agent import agents
 from gim.runs.run import prepare
 from tests import naive_agents as naive
-from tests.random_mdps import eventful, random_mdp
+from tests.random_mdps import costly, eventful, random_mdp
 
 # -- literal twins
-
-
-def costly(seed):
-    """The same, but every step costs, so that an end is the best there is."""
-    mdp = eventful(seed)
-    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
 
 
 TWINS = [

@@ -14,7 +14,7 @@ from gim.agents.backups import moments_csr, moments_dense, sums_csr, sums_dense
 from gim.agents.doubting import Doubts, Values, doubting_csr, doubting_dense, room_for
 from gim.agents.unknowns import missing, parts, reward_noise
 from gim.analogy.prior import no_prior, prior_of
-from gim.analogy.structure import Triples, candidates
+from gim.analogy.structure import Triples, by_variables
 from gim.belief.knowledge import knowledge_of
 from gim.model.counts import count, new_counts
 from gim.runs.run import prepare
@@ -276,7 +276,7 @@ def test_what_a_pair_pays_tells_what_it_does_where_that_is_known(known):
         sizes, to[met], np.full(met.sum(), 2.0), np.ones(to.shape, bool), states,
         pays=pays if known else None,
     )  # fmt: skip
-    fitted = candidates(triples)["variables"](triples)
+    fitted = by_variables(triples)
     unmet = np.flatnonzero(~met.ravel())
     right = fitted.rows(unmet).toarray()[np.arange(len(unmet)), to.ravel()[unmet]]
     assert (right.min() > 0.9) == known
@@ -287,7 +287,7 @@ def test_a_prediction_knows_how_many_pairs_are_behind_it():
     sizes = np.arange(to.size + 1)
     states = np.arange(len(to))[:, None]
     triples = Triples(sizes, to.ravel(), np.ones(to.size), np.ones(to.shape, bool), states)
-    fitted = candidates(triples)["variables"](triples)
+    fitted = by_variables(triples)
     pairs = np.arange(to.size)
     block = fitted.blocks[0]
     context = block.find(pairs)[1]

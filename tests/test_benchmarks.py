@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +12,6 @@ import pytest
 from benchmarks import __main__ as bench
 from benchmarks import (
     calibration,
-    curves,
     large_gim,
     large_learner,
     log_bounds,
@@ -47,26 +45,6 @@ def test_what_the_parts_print_stands_on_one_page(monkeypatch, tmp_path, capsys):
 def test_every_part_is_there():
     for part in bench.PARTS:
         assert (Path(bench.__file__).parent / f"{part}.py").exists(), part
-
-
-def test_a_part_that_meets_its_targets_says_so():
-    page = io.StringIO()
-    module = ModuleType("benchmarks.fine", "Fine.")
-    module.main = lambda: 0
-    sys.modules["benchmarks.fine"] = module
-    try:
-        assert not bench.run("fine", page)
-    finally:
-        del sys.modules["benchmarks.fine"]
-    assert "Fine." in page.getvalue()
-    assert "![" not in page.getvalue()
-
-
-def test_bytes_kept_are_those_of_arrays_but_the_policy():
-    from gim.agents.phases import Memory
-
-    memory = Memory((np.zeros(3), "x"), np.zeros(2), (np.zeros(1, bool),), None, np.zeros((9, 9)))
-    assert curves.kept(memory) == 24 + 16 + 1
 
 
 def test_the_reference_of_sparse_planning_is_the_optimum():
@@ -144,30 +122,6 @@ def test_a_star_marks_what_is_below_nominal_by_two_standard_errors():
     assert calibration.text("coverage_unmet", np.array([np.nan])) == "-"
 
 
-class Played:
-    """A version whose rounds are known."""
-
-    def __init__(self, rates):
-        self.left = [1.0, *rates]  # the first round compiles, and does not count
-
-    def rate(self, agent, world, steps):
-        assert (agent, world, steps) == ("ucbvi", "riverswim", 200)
-        return self.left.pop(0)
-
-
-def test_two_versions_are_compared_by_their_fastest_rounds():
-    before, now = Played([10.0, 8.0, 2.0, 4.0]), Played([9.0, 6.0, 3.0, 4.0])
-    found = versions.fastest((before, now), "ucbvi", "riverswim", 200, rounds=4)
-    assert found == (10.0, 9.0)
-    assert before.left == now.left == []
-
-
-def test_a_ratio_is_one_of_means_over_compilations():
-    said, ratio = versions.row_of("gim", "riverswim", [(1e6, 3e6), (3e6, 6e6)])
-    assert ratio == 2.25
-    assert said == ["gim", "riverswim", "2.00", "4.50", "2.250", "2.00 to 3.00"]
-
-
 def test_a_version_plays_what_it_is_asked_to(tmp_path):
     version = versions.Version(versions.ROOT, tmp_path)
     try:
@@ -177,26 +131,6 @@ def test_a_version_plays_what_it_is_asked_to(tmp_path):
             version.rate("nobody", "riverswim", 200)
     finally:
         version.close()
-
-
-def test_both_versions_are_compiled_anew_and_said_of_each(monkeypatch, capsys):
-    asked = []
-    ways = iter([[(1e6, 2e6), (1e6, 1e6)], [(1e6, 2e6), (1e6, 8e5)]])
-
-    def compiled_anew(before, games, rounds):
-        asked.append((games, rounds))
-        return next(ways)
-
-    monkeypatch.setattr(versions, "compiled_anew", compiled_anew)
-    given = ["versions", "nowhere", "--compilations", "2", "--worlds", "riverswim"]
-    monkeypatch.setattr(sys, "argv", [*given, "--agents", "ucbvi", "gim", "--rounds", "3"])
-    assert versions.main() == 1  # the second is at .9
-    games = [("ucbvi", "riverswim", 40_000), ("gim", "riverswim", 1_000_000)]
-    assert asked == [(games, 3)] * 2
-    told = capsys.readouterr()
-    assert told.err.count("compilation 2 of 2") == 2
-    assert "0.900" in told.out
-    assert "0.80 to 1.00" in told.out
 
 
 def test_bounds_on_logs_are_counted_on_both_sides(capsys):

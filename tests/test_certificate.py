@@ -379,8 +379,8 @@ def test_ends_found_after_an_inference_are_worth_nothing():
     r[ends] = 0
     mdp = gim.TabularMDP(P, r, terminal=ends)
     words = [
-        "ucbvi:growth=0,infer=analogy(candidates=matrices)",
-        "psrl:infer=analogy(candidates=matrices)",
+        "ucbvi:growth=0,infer=analogy(candidates=means)",
+        "psrl:infer=analogy(candidates=means)",
         "two_phase:m=3",
     ]
     kept = dict.fromkeys(KINDS, 0)

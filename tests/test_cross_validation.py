@@ -33,7 +33,7 @@ def test_pairs_that_were_met_are_held_out_in_folds_of_one_size():
     split = split_of(N)
     assert split.pairs.tolist() == np.flatnonzero(N.any(axis=1)).tolist()
     assert split.n.tolist() == N.sum(axis=1)[split.pairs].tolist()
-    assert split.weights.tolist() == [n / (n + 4) for n in split.n]
+    assert split.weights.tolist() == [n / (n + 5) for n in split.n]
     sizes = np.bincount(split.fold, minlength=3)
     assert np.ptp(sizes) <= 1
     for k, part in enumerate(split.parts):

@@ -4,10 +4,8 @@ import gymnasium
 import numpy as np
 import pytest
 from gymnasium.utils.env_checker import check_env
-from scipy import stats
 
 import gim
-from gim._compile.jit import entry
 from gim.envs import TabularEnv, make, tasks
 from gim.mdp.sampling import TERMINATED, begin, noisy_step, step
 
@@ -201,33 +199,6 @@ def test_a_large_grid_is_sparse():
 # -- simulation against the exact model
 
 
-def p_values(counted, expected):
-    """Chi-square p-values of each row of counts, rare outcomes pooled."""
-    found, freedom = [], []
-    for seen, p in zip(counted, expected, strict=True):
-        n = seen.sum()
-        assert not seen[p == 0].any(), "something impossible happened"
-        often = p * n >= 5
-        f, e = seen[often], p[often] * n
-        if (rest := p[~often].sum() * n) > 1e-9:
-            f, e = np.append(f, seen[~often].sum()), np.append(e, rest)
-        if f.size > 1:
-            e *= f.sum() / e.sum()
-            found.append(((f - e) ** 2 / e).sum())
-            freedom.append(f.size - 1)
-    return stats.chi2.sf(found, freedom)  # all at once: scipy's own test takes a millisecond each
-
-
-def assert_plausible(counted, expected):
-    values = p_values(counted, expected)
-    assert values.min(initial=1.0) > 1e-3 / max(values.size, 1)  # Bonferroni
-
-
-def pairs_of(mdp):
-    playable = mdp.available & ~mdp.terminal[:, None]
-    return np.argwhere(playable), mdp.to_dense().transitions[playable]
-
-
 def states_by_step(mdp):
     """Distribution of the state after h steps of the uniform policy [H + 1, S]; ends stay."""
     flow = np.einsum("sa,sat->st", mdp.uniform_policy(), mdp.to_dense().transitions)
@@ -237,70 +208,6 @@ def states_by_step(mdp):
     return np.array(shares)
 
 
-@entry
-def draw_pairs(world, pairs, draws, rng, counted):
-    for k in range(len(pairs)):
-        for _ in range(draws):
-            t, _r, _end = step(world, pairs[k, 0], pairs[k, 1], rng)
-            counted[k, t] += 1
-
-
-@entry
-def draw_episodes(world, episodes, rng, counted):
-    for _ in range(episodes):
-        s = begin(world, rng)
-        counted[0, s] += 1
-        end = 0
-        for h in range(world.H):
-            if end != TERMINATED:
-                s, _r, end = step(world, s, int(rng.random() * world.A), rng)
-            counted[h + 1, s] += 1
-
-
-@pytest.mark.parametrize("word", sorted({*SMALL, *IDS}))
-def test_the_compiled_kernels_follow_the_model(word):
-    mdp = make(word)
-    pairs, expected = pairs_of(mdp)
-    rng, counted = np.random.default_rng(1), np.zeros(expected.shape)
-    draw_pairs(mdp.world, pairs, 1000, rng, counted)
-    assert_plausible(counted, expected)
-    exact = states_by_step(mdp)
-    counted = np.zeros(exact.shape)
-    draw_episodes(mdp.world, 5000, rng, counted)
-    assert_plausible(counted, exact)
-
-
-@pytest.mark.parametrize("word", SMALL)
-def test_the_environment_follows_the_model(word):
-    mdp = make(word)
-    env = mdp.to_gymnasium()
-    env.reset(seed=2)
-    pairs, expected = pairs_of(mdp)
-    counted = np.zeros(expected.shape)
-    for k, (s, a) in enumerate(pairs):
-        certain = expected[k].max() == 1
-        for _ in range(5 if certain else 200):
-            env.reset(options={"state": s})
-            t, r, *_ = env.step(a)
-            counted[k, t] += 1
-            paid = mdp.rewards[s, a] if mdp.rewards_next is None else mdp.rewards_next[s, a, t]
-            assert mdp.noise is not None or r == paid
-    assert_plausible(counted, expected)
-    exact, rng = states_by_step(mdp), np.random.default_rng(3)
-    counted = np.zeros(exact.shape)
-    for _ in range(1000):
-        (s, _), over = env.reset(), False
-        counted[0, s] += 1
-        for h in range(mdp.horizon):
-            if not over:
-                s, _, terminated, truncated, _ = env.step(int(rng.integers(mdp.A)))
-                over = terminated or truncated
-                assert terminated == mdp.terminal[s]
-                assert truncated == (h + 1 == mdp.horizon and not terminated)
-            counted[h + 1, s] += 1
-    assert_plausible(counted, exact)
-
-
 @pytest.mark.parametrize("word", ["riverswim", f"gridworld:map={MAZE},terminal_goals=true"])
 def test_visits_agree_with_the_forward_pass(word):
     mdp = make(word)
@@ -308,16 +215,6 @@ def test_visits_agree_with_the_forward_pass(word):
     exact = states_by_step(mdp)[:-1]
     alive = ~mdp.terminal
     assert visits.sum(axis=2)[:, alive] == pytest.approx(exact[:, alive], abs=1e-12)
-
-
-def test_a_wrong_model_is_noticed():
-    mdp, wrong = make("riverswim"), make("riverswim").transitions.copy()
-    wrong[2, 1, 1:4] = 0.13, 0.57, 0.3
-    pairs, _ = pairs_of(mdp)
-    counted = np.zeros((len(pairs), mdp.S))
-    draw_pairs(mdp.world, pairs, 5000, np.random.default_rng(1), counted)
-    with pytest.raises(AssertionError):
-        assert_plausible(counted, wrong.reshape(-1, mdp.S))
 
 
 @pytest.mark.parametrize("noise", [0.0, 0.5])

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from itertools import islice, pairwise
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,53 +12,6 @@ from benchmarks import analogies, sysadmin, transfer
 from gim.envs.four_rooms import MAP
 
 # -- SysAdmin: when a run has settled
-
-
-class Played:
-    """A run whose best policy is worth `value(episodes)`; half of an episode is inference."""
-
-    def __init__(self, value):
-        self.task, self.at, self.value = SimpleNamespace(H=10), [], value
-        self.seconds = {"compiling": 99.0, "inferring": 0.0, "planning": 1.0}
-
-    def pause_at(self, steps):
-        self.at.append(steps // 10)
-        self.seconds["inferring"] = steps / 20
-
-    def now(self, _run):
-        return self.value(self.at[-1])
-
-
-def settled(value, end):
-    run = Played(value)
-    return sysadmin.settle(run, run.now, end), run
-
-
-def test_looks_are_five_apart_and_then_a_twentieth():
-    looks = list(islice(sysadmin.looks(), 60))
-    assert looks[:20] == list(range(5, 101, 5))
-    assert looks[20:24] == [105, 110, 115, 120]
-    assert looks[-1] > 400
-    assert all(5 <= b - a <= max(5, 0.05 * a) for a, b in pairwise(looks))
-
-
-def test_what_counts_is_the_first_look_after_the_last_bad_one():
-    found, run = settled(lambda n: 0.95 if n >= 12 and n != 30 else 0.5, lambda at: 50)
-    assert (found.at, found.episodes) == (35, 50)
-    assert run.at == list(range(5, 51, 5))
-    assert found.inferring == (17.5 / 18.5, 25 / 26)  # compiling does not count
-
-
-def test_a_run_that_falls_back_plays_on():
-    found, _ = settled(
-        lambda n: 0.9 if n >= 10 and n != 25 else 0.8, lambda at: 3 * at if at else 200
-    )
-    assert (found.at, found.episodes) == (30, 90)
-    never, run = settled(lambda n: 0.89, lambda at: 33)
-    assert (never.at, never.episodes) == (None, 33)
-    assert run.at[-1] == 33  # the last look is at the end
-    late, _ = settled(lambda n: float(n == 33), lambda at: 33)
-    assert late.at == 33
 
 
 def test_the_twin_is_stopped_at_ten_times_the_episodes(capsys):
@@ -78,27 +29,6 @@ def test_the_twin_is_stopped_at_ten_times_the_episodes(capsys):
     assert 10 < memory < 4096
 
 
-@pytest.mark.parametrize(
-    ("ours", "twin", "memory", "status", "told"),
-    [
-        (20, None, 900.0, 0, "> 200"),
-        (20, 200, 900.0, 1, "200"),  # it took the twin no more than ten times as long
-        (20, None, 2100.0, 1, "> 200"),
-    ],
-)
-def test_a_twin_that_settles_in_time_is_a_miss(
-    monkeypatch, capsys, ours, twin, memory, status, told
-):
-    found = (
-        sysadmin.Settled(ours, 60, (0.7, 0.4)),
-        sysadmin.Settled(twin, 10 * ours, (0.0, 0.0)),
-        memory,
-    )
-    monkeypatch.setattr(sysadmin, "compare", lambda *_: found)
-    assert sysadmin.main(["--machines", "2", "--seeds", "1"]) == status
-    assert f"7000         20  {told:>10}  " in capsys.readouterr().out
-
-
 # -- transfer
 
 
@@ -112,45 +42,6 @@ def test_in_a_wrong_model_every_move_goes_the_other_way():
         assert moves.any()
         ways = [model.transitions[moves, a].argmax(axis=1) for model in (right, wrong)]
         assert (ways[0] != ways[1]).all()
-
-
-def test_seeds_are_added_until_the_error_is_small(monkeypatch, capsys):
-    gains = iter([0.3, 0.5, 0.4, 0.4, 0.4, 9.0])
-    asked = []
-
-    def scores(part, seed, side, taught):
-        asked.append((seed, side, taught))
-        return [0.1, 0.1 + next(gains)]
-
-    monkeypatch.setattr(transfer, "scores", scores)
-    assert transfer.main(["larger", "--least", "2", "--error", "0.04"]) == 0
-    assert asked == [(seed, 8, 200) for seed in range(7000, 7005)]  # .1, .058, .041, .032
-    row = capsys.readouterr().out.splitlines()[-1].split()
-    assert row[:4] == ["larger", "16x16", "30", "5"]
-    assert row[4:] == ["0.100", "0.500", "+0.4000", "0.0316", "+0.300", "+0.20"]
-    gains = iter([0.3, 0.5])
-    assert transfer.main(["larger", "--most", "2"]) == 1  # an error too large is a miss
-    gains = iter([0.1, 0.1])
-    assert transfer.main(["larger", "--most", "2", "--least", "2"]) == 1
-    with pytest.raises(SystemExit):
-        transfer.main(["nothing"])
-    assert "there is no part 'nothing': larger, wrong, several, far" in capsys.readouterr().err
-
-
-def test_a_model_is_played_with_and_without(monkeypatch):
-    given = []
-    play = gim.run
-
-    def run(agent, mdp, episodes, seed, **more):
-        given.append((mdp.S, episodes, seed, len(more.get("prior") or ())))
-        return play(agent, mdp, episodes, seed, **more)
-
-    monkeypatch.setattr(transfer.gim, "run", run)
-    alone, told = transfer.scores(transfer.Part(5, 4, "wrw", 0.0), 8400, 3, 10)
-    assert given[:3] == [(9, 10, 18400, 0), (9, 10, 18400, 0), (9, 10, 28400, 0)]
-    assert given[3:] == [(25, 4, 8400, 0), (25, 4, 8400, 3)]
-    assert -1 < alone < 1.5
-    assert -1 < told < 1.5
 
 
 def test_far_is_the_corner_across_from_the_goals():

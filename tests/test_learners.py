@@ -16,19 +16,7 @@ from gim.model import counts
 from gim.runs.agent import agents
 from gim.runs.run import prepare
 from tests import naive_agents as naive
-from tests.random_mdps import random_mdp
-
-
-def eventful(seed):
-    """A world with noise, terminal states, and actions that do not exist."""
-    return random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True).with_(noise=0.2)
-
-
-def costly(seed):
-    """The same, but every step costs, so that an end is the best there is."""
-    mdp = eventful(seed)
-    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
-
+from tests.random_mdps import costly, eventful, random_mdp
 
 TWINS = [
     (SARSA(), naive.SARSA),

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import linprog
 
 import gim
-from gim._base.params import describe
 from gim.agents.e3 import E3
 from gim.agents.mbie import MBIE, log_subsets
 from gim.agents.orlc import ORLC
@@ -19,25 +16,8 @@ from gim.agents.ucrl2 import UCRL2
 from gim.planning.extended import extended_induction_into
 from gim.runs.agent import agents
 from gim.runs.run import prepare
-from gim.testing import check_agent
 from tests import naive_optimism as literal
-from tests.random_mdps import random_mdp
-
-NAMES = ["mbie", "ucrl2", "ubev", "orlc", "e3"]
-PAGES = Path(__file__).parent.parent / "docs" / "agents"
-
-
-def eventful(seed):
-    """A world with everything that an agent may trip over."""
-    mdp = random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True)
-    return mdp.with_(noise=0.2)
-
-
-def costly(seed):
-    """The same, but every step costs, so that an end is the best there is."""
-    mdp = eventful(seed)
-    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
-
+from tests.random_mdps import costly, eventful, random_mdp
 
 # -- literal twins
 
@@ -80,19 +60,6 @@ def test_e3_makes_the_choices_of_its_twin(agent, world, seed):
 
 
 # -- the kit and the pages
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("word", [word for name in NAMES for word in agents.examples(name)])
-def test_kit(word):
-    check_agent(agents.make(word))
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_page_names_every_parameter(name):
-    text = (PAGES / f"{name}.md").read_text()
-    for parameter in describe(agents[name]):
-        assert f"`{parameter.name}`" in text
 
 
 # -- extended value iteration

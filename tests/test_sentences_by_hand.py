@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import gim
-from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP, Outcomes
+from gim.analogy.structure.moves import CLIP, STAY, WRAP, Outcomes
 from gim.analogy.structure.rule import Rule, RuleNames, by_words, not_excluded, phrase
 from gim.analogy.structure.sentences import (
     EDGES,
@@ -37,7 +37,7 @@ NAMES = RuleNames(
 # -- one outcome
 
 
-def told(add, fixed, o, shifts=(), variables=(0, 1), sizes=(5, 4), a=0, names=NAMES):
+def told(add, fixed, o, shifts=(), variables=(0, 1), sizes=(5, 4), names=NAMES):
     """What `_change` says of outcome o; after the changes come values that are set, (2, 3) last."""
     data = Of(
         move=Of(variables=variables, shifts=shifts),
@@ -45,7 +45,7 @@ def told(add, fixed, o, shifts=(), variables=(0, 1), sizes=(5, 4), a=0, names=NA
         changes=len(add),
         values=Of(sizes=np.array(sizes), codes=np.array([[0, 1], [2, 3]])[:, : len(variables)]),
     )
-    return _change(Of(data=data), o, names, a)
+    return _change(Of(data=data), o, names)
 
 
 ADD, FIXED = [[-1, 0], [0, 2], [3, 1], [0, 0]], [[0, 0], [0, 0], [0, 1], [0, 0]]
@@ -88,9 +88,6 @@ def test_what_the_action_adds_is_named_or_told():
     assert told(ADD, FIXED, 0, shifts=((0, 0, -1),)) == {"row": "- order - 1"}
     assert told(ADD, FIXED, 3, shifts=((1, 0, 1),)) == {"col": "+ order"}
     assert told(ADD, FIXED, 3, shifts=((1, 1, 1),)) == {"col": "+ action"}
-    found = ((0, (4, 1), 1),)  # what each action was found to add
-    assert [told(ADD, FIXED, 0, shifts=found, a=a) for a in (0, 1)] == [{"row": 3}, {}]
-    assert told(ADD, FIXED, 3, shifts=((1, (0, -2), 1),), a=1) == {"col": -20}
     # Two values, but an action that adds: told as a sum.
     assert told([[1]], [[0]], 0, ((0, 0, 1),), (0,), (2,)) == {"row": "+ order + 1"}
 
@@ -133,20 +130,17 @@ def test_visits_allow_for_chance(n):
 # -- what chances depend on
 
 
-def chances_of(*features, found=False, k=2):
+def chances_of(*features, k=2):
     """A block whose last context has these features: 0, 1 values, 2, 3 edges, 4 the action."""
     variable_of = {0: 0, 1: 1, 2: 0, 3: 1, 4: -1}.__getitem__
     codes = np.array([[0, 0], [1, 3], [2, 1]])
     triples = Of(variable_of=variable_of, k=k, codes=codes)
-    return Of(
-        data=Of(triples=triples), form=Of(chain=((), (4, 1, 0), features), move=Of(found=found))
-    )
+    return Of(data=Of(triples=triples), form=Of(chain=((), (4, 1, 0), features)))
 
 
 def test_chances_depend_on_the_action_or_not():
     assert not _by_action(chances_of(0, 3))
     assert _by_action(chances_of(0, 4))
-    assert _by_action(chances_of(0, found=True))
     assert not _by_action(chances_of())
 
 
@@ -267,8 +261,6 @@ def test_what_is_rare_is_not_told():
         (STAY, 4, [EDGES[STAY]]),
         (CLIP, 4, [EDGES[STAY]]),  # it was at the edge already
         (WRAP, 0, [EDGES[WRAP]]),
-        (HOME, 2, [EDGES[HOME]]),
-        (HOME + 5, 2, [EDGES[HOME]]),
     ],
 )
 def test_edges_are_told_from_the_second_visit_on(edge, reached, told):

@@ -15,9 +15,7 @@ from gim_lab.experiments.statistics import (
     curve_band,
     exploration_length,
     hint,
-    interquartile_mean,
     interval_of,
-    iqm_interval,
     mean_interval,
 )
 
@@ -30,7 +28,6 @@ def test_one_run_has_no_interval():
     assert math.isnan(one.low)
     assert str(one) == "0.500"
     assert curve_band([[1.0, 2.0]]).low is None
-    assert math.isnan(iqm_interval([0.5]).high)
 
 
 @pytest.mark.parametrize("runs", range(2, LEAST + 2))
@@ -39,7 +36,7 @@ def test_few_runs_have_no_interval_and_notes_say_so(runs):
     none = runs < LEAST
     assert (curve_band(x).low is None) == none
     assert (curve_band(x).high is None) == none
-    for made in (mean_interval(x[:, 0]), iqm_interval(x[:, 0]), compare(x[:, 0], x[:, 1])[0]):
+    for made in (mean_interval(x[:, 0]), compare(x[:, 0], x[:, 1])[0]):
         assert math.isnan(made.low) == math.isnan(made.high) == none
         assert ("(" in str(made)) != none
     assert interval_of(runs) == (
@@ -83,7 +80,6 @@ def test_the_seed_fixes_every_bit():
     x = np.random.default_rng(0).normal(size=10)
     assert mean_interval(x, seed=4) == mean_interval(x, seed=4)
     assert mean_interval(x, seed=4) != mean_interval(x, seed=5)
-    assert iqm_interval(x, seed=4) == iqm_interval(x, seed=4)
 
 
 def test_a_band_is_the_interval_of_every_point():
@@ -94,25 +90,13 @@ def test_a_band_is_the_interval_of_every_point():
         assert (band.mean[k], band.low[k], band.high[k]) == pytest.approx(one[:3], rel=1e-12)
 
 
-def test_interquartile_mean_by_hand():
-    assert interquartile_mean([3.0]) == 3.0
-    assert interquartile_mean([0, 1, 2, 100]) == 1.5
-    # of 5 runs the middle 2.5 count: three quarters of the 2nd, the 3rd, three quarters of the 4th
-    assert interquartile_mean([-50, 1, 2, 4, 90]) == pytest.approx((0.75 * 1 + 2 + 0.75 * 4) / 2.5)
-
-
-@given(st.lists(st.floats(-100, 100), min_size=4, max_size=4).map(lambda x: x * 3))
-def test_interquartile_mean_is_a_trimmed_mean(x):
-    assert interquartile_mean(x) == pytest.approx(stats.trim_mean(x, 0.25), abs=1e-9)
-
-
 @settings(max_examples=30, deadline=None)
 @given(values)
 def test_estimates_lie_within_the_values(x):
-    for got in (mean_interval(x), iqm_interval(x)):
-        assert min(x) - 1e-9 <= got.mean <= max(x) + 1e-9
-        if len(x) >= LEAST:
-            assert min(x) - 1e-9 <= got.low <= got.high <= max(x) + 1e-9
+    got = mean_interval(x)
+    assert min(x) - 1e-9 <= got.mean <= max(x) + 1e-9
+    if len(x) >= LEAST:
+        assert min(x) - 1e-9 <= got.low <= got.high <= max(x) + 1e-9
 
 
 def test_a_nan_is_never_dropped():

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import gim
-from gim._base.params import describe
 from gim.agents.factored_rmax import FactoredRMax, true_parents
 from gim.agents.factors import MOST, Guess, new_factors
 from gim.agents.met_rmax import MetRMax
@@ -21,21 +19,9 @@ from gim.runs.agent import agents
 from gim.runs.run import prepare, task_of
 from tests import naive_structured as naive
 from tests.naive_optimism import replayed
-from tests.random_mdps import random_mdp
+from tests.random_mdps import costly, eventful, random_mdp
 
 NAMES = ["factored_rmax", "met_rmax", "relocatable_rmax", "mormax"]
-PAGES = Path(__file__).parent.parent / "docs" / "agents"
-
-
-def eventful(seed):
-    """No variables; noise, a terminal state, and actions that do not exist."""
-    return random_mdp(seed, S=5, A=3, horizon=7, terminal=True, missing=True).with_(noise=0.2)
-
-
-def costly(seed):
-    """The same, but every step costs, so that an end is the best there is."""
-    mdp = eventful(seed)
-    return mdp.with_(rewards=np.where(mdp.available, mdp.rewards - 4, 0) * ~mdp.terminal[:, None])
 
 
 def network(seed):
@@ -93,13 +79,6 @@ def test_twin_makes_the_same_choices(agent, twin, world, seed):
         known = {tuple(pair) for pair in np.argwhere(run.memory.known).tolist()}
         assert known == mind.known
         assert run.plans == mind.plans
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_page_names_every_parameter(name):
-    text = (PAGES / f"{name}.md").read_text()
-    for parameter in describe(agents[name]):
-        assert f"`{parameter.name}`" in text
 
 
 # -- what is given: parents and types

@@ -457,18 +457,3 @@ def test_the_share_that_is_done_never_falls():
     assert shares[19] <= 0.5
     assert shares[-2] == pytest.approx(30.2 / 40.2)
     assert shares[-1] == 1
-
-
-def test_new_agents_are_begun_first_and_those_still_in_their_first_trial_go_on_last():
-    """The longest to compile is not left to the end, nor compiled twice if there is other work."""
-    trials = [Trial("riverswim", "random", 3, seed) for seed in range(3)]
-    trials += [Trial("riverswim", "gim", 3, seed) for seed in range(2)]
-    pool = Pool(trials)
-    first = pool.take(None)
-    pool._now_compiled(first)
-    second = pool.take("riverswim")
-    assert [trials[i].agent for i in (first, second)] == ["random", "gim"]
-    pool._now_compiled(second)
-    pool.warm.add(pool.kinds[first][0])
-    left = [trials[pool.take("riverswim")].agent for _ in range(3)]
-    assert left == ["random", "random", "gim"]

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 import gim
-from gim.agents import two_phase
 from gim.agents.two_phase import guessed_rewards, hoped, rewards_of
 from gim.analogy.base import prior_of
 from gim.belief.knowledge import NEVER, Knowledge, estimate
@@ -17,7 +16,6 @@ from gim.model.counts import new_counts
 from gim.paper.walks.base import explorations
 from gim.runs.agent import agents
 from gim.runs.run import prepare
-from gim.testing import check_agent
 
 SHARED = {"S": 20, "A": 12, "J": 2, "K": 5}
 
@@ -25,21 +23,6 @@ SHARED = {"S": 20, "A": 12, "J": 2, "K": 5}
 def ours(walk: str) -> bool:
     """Whether a walk is of gim itself: benchmarks add some that only they can start."""
     return explorations.owns(explorations[walk])
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize(
-    "agent",
-    [
-        gim.TwoPhase(learn_on=False, budget=101),
-        gim.TwoPhase(m=3, infer=None),
-        gim.TwoPhase(m=2),
-        gim.TwoPhase(m=2, exploration="curious", planner="discounted"),
-    ],
-    ids=str,
-)
-def test_same_bits_compiled_plain_stepwise_and_resumed(agent):
-    check_agent(agent)
 
 
 @pytest.mark.parametrize("walk", [name for name in explorations.names() if ours(name)])
@@ -117,18 +100,6 @@ def test_two_phases_by_analogy_find_the_reward_at_the_end_of_the_river():
     assert gim.run(gim.TwoPhase(), gim.make("riverswim"), 3_000, seed=0).score > 0.95
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "two_phase:m=7",
-        "two_phase:exploration=active,infer=analogy(folds=3),budget=500",
-        "two_phase:infer=by_completion,learn_on=false",
-    ],
-)
-def test_words_come_back(word):
-    assert str(agents.make(word)) == word
-
-
 def test_bad_words_are_named():
     with pytest.raises(ValueError, match="did you mean 'analogy'"):
         agents.make("two_phase:infer=analogie")
@@ -143,18 +114,3 @@ def test_the_range_of_rewards_is_what_is_told_else_what_was_seen():
     counts.n[0, :], counts.R[0, :] = 2, [3.0, 14.0]
     assert rewards_of(task, counts) == task.reward_range
     assert rewards_of(replace(task, reward_range=None), counts) == (1.5, 7.0)
-
-
-def test_what_is_inferred_takes_the_place_of_what_was(monkeypatch):
-    run = prepare(gim.TwoPhase(m=2), gim.make("riverswim"), 5, 0)
-    assert run.agent._inferred(run.memory, run.mind) is run.memory  # nothing was seen yet
-    news = run.memory.belief._replace(visits=np.array([7]))
-    monkeypatch.setattr(two_phase, "inferred_when_due", lambda belief, *_: news)
-    assert run.agent._inferred(run.memory, run.mind).belief is news
-
-
-def test_a_plan_comes_with_the_memory_it_was_made_for():
-    """What was completed or inferred stands in the memory, and would be lost with it."""
-    run = prepare(gim.GIM(m=2), gim.make("riverswim"), 5, 0)
-    P, r = np.repeat(np.eye(run.mdp.S)[:, None], run.mdp.A, axis=1), np.zeros((run.mdp.S, 2))
-    assert run.agent.planned(run.memory, P, r, run.mind) is run.memory

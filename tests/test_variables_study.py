@@ -17,7 +17,6 @@ from gim_lab.experiments.cells import ResultsByCell, by_panel, pick
 from gim_lab.experiments.scale import SCALES
 from gim_lab.experiments.variables import scores, settings, taxi
 from gim_lab.experiments.variables.settings import ANALOGIST, CHOOSING, TWIN
-from gim_lab.testing import check_experiment
 from gim_lab.testing.made_up import made_up_result
 from gim_lab.trials.probes import LOOK, Probed
 from gim_lab.trials.results import Results
@@ -29,12 +28,6 @@ PARTS = ["structured", "withheld", "broken", "taxi_probes"]
 def test_the_group_has_its_parts_and_is_no_part_of_all():
     assert groups()["variables"] == PARTS
     assert not set(PARTS) & set(groups()["all"])
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("name", PARTS)
-def test_kit(name):
-    check_experiment(chosen([name])[0], play=1)
 
 
 @pytest.mark.parametrize("name", PARTS[:3])

@@ -78,7 +78,7 @@ def test_types_that_a_state_may_be_of_add_their_variances():
 
 @pytest.mark.parametrize(
     ("name", "axis"),
-    [("marginal", None), ("means:by=state", 1), ("means:by=action", 0), ("factors:rank=1,d=0", 0)],
+    [("marginal", None), ("means:by=state", 1), ("means:by=action", 0), ("factors:rank=1", 0)],
 )
 def test_means_rest_on_the_visits_that_they_are_means_of(name, axis):
     rng = np.random.default_rng(0)

@@ -16,7 +16,6 @@ from gim.paper.walks.planned import UNTRIED
 from gim.paper.walks.tournament import renew
 from gim.paper.walks.ways import HERE, NONE, new_ways, revise
 from gim.runs.run import prepare
-from gim.testing import check_agent
 from tests.random_mdps import random_mdp
 
 RENEW = plain(renew)
@@ -306,12 +305,6 @@ def test_walks_agree_however_counts_are_stored(monkeypatch):
     for walk in ("curious", "planned"):
         one, two = runs[walk, 1 << 24], runs[walk, 10]
         assert all(np.array_equal(one[key], two[key]) for key in one)
-
-
-@pytest.mark.filterwarnings("ignore::UserWarning")
-@pytest.mark.parametrize("word", ["gim:m=3", "gim:m=2,rho=1,exploration=planned(detour=1)"])
-def test_same_bits_compiled_plain_stepwise_and_resumed(word):
-    check_agent(gim.runs.agent.agents.make(word))
 
 
 # -- exploration ends

@@ -9,14 +9,11 @@ import numpy as np
 import pytest
 
 import gim
-from gim.envs import tasks
 from gim.envs.base import described, made_of
 from gim.envs.walls import connected
 from tests.literal import check_rows
 
 MOVES = ((-1, 0), (1, 0), (0, -1), (0, 1))  # up, down, left, right
-
-SMALL = [word for name in tasks.names() for word in tasks.examples(name)]
 
 
 # -- what states are made of
@@ -71,15 +68,6 @@ def test_labels_hold_the_variables(word, names):
     for ordinal, column in zip(v.ordinal, zip(*labels, strict=True), strict=True):
         assert ordinal == all(isinstance(value, int) for value in column)
     assert gim.TabularMDP.unpack(*mdp.pack()).variables == v
-
-
-@pytest.mark.parametrize("word", SMALL)
-def test_the_name_builds_the_same_world(word):
-    mdp = gim.make(word)
-    again = gim.make(mdp.name)
-    assert mdp.name == word
-    assert (mdp.rows() != again.rows()).nnz == 0
-    assert (mdp.rewards == again.rewards).all()
 
 
 @pytest.mark.parametrize(

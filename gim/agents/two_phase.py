@@ -52,7 +52,7 @@ class TwoPhase(Phases, Agent):  # type: ignore[override]
         "",
         "learn_on=false,budget=101",
         "m=3,infer=none",
-        "m=2,rho=0.5,exploration=active",
+        "m=2,rho=0.5,exploration=balanced",
         "m=2,exploration=curious,planner=discounted",
     )
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim.analogy.candidates import Candidate, Data, Fitted
-from gim.analogy.structure.triples import placed
+from gim.analogy.structure.triples import OFTEN, placed
 from gim.analogy.worth import HeldOut
 
 # -- who is worth all folds: candidates far behind after one fold are judged no further
@@ -98,7 +98,7 @@ class CrossValidation:
     @property
     def weights(self) -> Floats:
         """In a mean over pairs: the noise of few visits counts less, many visits are alike."""
-        return self.n / (self.n + 4.0)
+        return self.n / (self.n + OFTEN)
 
     @cached_property
     def parts(self) -> list[Data]:

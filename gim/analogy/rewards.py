@@ -19,8 +19,7 @@ from scipy import sparse
 from gim.analogy.candidates.data import Data
 from gim.analogy.candidates.structured import triples_of
 from gim.analogy.ridge import RidgeRewards
-from gim.analogy.structure.reward_search import Judged, Offer, Search, thinned
-from gim.analogy.structure.rewards import EXACT, Rewards, Seen, seen_of
+from gim.analogy.structure.rewards import EXACT, Judged, Rewards, Search
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
@@ -48,7 +47,7 @@ class RewardRule:
         self.silent = data.paid is None or data.rows.nnz < FEW
         if not self.silent:
             triples = triples_of(data)
-            search = Search(triples, thinned(triples, seen_of(triples)))
+            search = Search(triples)
             best = search.best(shifts)
             self.rule = Rewards(triples, best.shape)
             self.doubts = self._doubts(search, best)
@@ -62,29 +61,29 @@ class RewardRule:
         doubt = np.where(entered, self.doubts[0][level], self.doubts[1][level])
         return PaidFor(said, np.where(level >= 0, doubt, 1.0))
 
-    def _doubts(self, search: Search, best: Offer) -> list[Floats]:
+    def _doubts(self, search: Search, best: Judged) -> list[Floats]:
         """Chance that the rule is wrong by its level, where s' was entered before and where not.
 
         A level that spoke of no held-out triple is judged by what it says of all of them, without
         the finer ones. What is wrong for more than half counts as not said.
         """
-        found, shape = [self._wrong(search.seen, each) for each in best.judged], best.shape
-        for level in range(len(shape.chain)):
+        found = [self._wrong(search, best, by) for by in (0, 1)]
+        for level in range(len(best.shape.chain)):
             if any(np.isnan(wrong[level]) for wrong in found):
-                alone = search.judge(shape._replace(chain=shape.chain[: level + 1])).judged
-                for wrong, judged in zip(found, alone, strict=True):
+                alone = search.judge(best.shape._replace(chain=best.shape.chain[: level + 1]))
+                for by, wrong in enumerate(found):
                     if np.isnan(wrong[level]):
-                        wrong[level] = self._wrong(search.seen, judged)[level]
+                        wrong[level] = self._wrong(search, alone, by)[level]
         return [np.where(wrong < 0.5, wrong, 1.0) for wrong in found]
 
-    def _wrong(self, seen: Seen, judged: Judged) -> Floats:
+    def _wrong(self, search: Search, judged: Judged, by: int) -> Floats:
         """Chance that the rule is wrong, by level, half a miss added; NaN where nobody judged."""
-        levels, spoke = len(judged.shape.chain), judged.level >= 0
-        level, error = judged.level[spoke], judged.error[spoke]
+        levels, spoke = len(judged.shape.chain), judged.level[by] >= 0
+        level, error = judged.level[by, spoke], judged.error[by, spoke]
         judges = np.bincount(level, minlength=levels)
         if self.noise > 0:  # nothing is hit exactly: what is left open, of what differs
             square = np.bincount(level, error**2, levels) / np.maximum(judges, 1)
-            wrong = np.where(square < 0.5 * float(np.var(seen.mean)), 0.05, 1.0)
+            wrong = np.where(square < 0.5 * float(np.var(search.seen.mean)), 0.05, 1.0)
         else:
             miss = np.abs(error) > EXACT * self.rule.spread
             wrong = (np.bincount(level[miss], minlength=levels) + 0.5) / (judges + 1.0)

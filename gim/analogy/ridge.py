@@ -18,12 +18,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import linalg
 
-from gim.analogy.structure.triples import Floats, Ints, Triples
+from gim.analogy.structure.triples import OFTEN, Floats, Ints, Triples
 
 LEVELS = 48  # of a variable that have a value each; more of them share one
 CHANGES = 8  # changes that are told apart, up and down; larger ones count as these
 SCALES = 10.0 ** np.arange(-3.0, 4.0)  # prior variances of parts, relative to that of e
-FEW = 5.0  # visits that a triple met often counts for
 
 
 class Paid(NamedTuple):
@@ -43,7 +42,7 @@ class RidgeRewards:
     def __init__(self, triples: Triples) -> None:
         assert triples.R is not None
         self.triples = triples
-        mean, weight = triples.R / triples.counts, triples.counts / (1 + triples.counts / FEW)
+        mean, weight = triples.R / triples.counts, triples.counts / (1 + triples.counts / OFTEN)
         self.low, self.high = float(mean.min()), float(mean.max())
         x, own = self._parts(triples.pair, triples.indices)
         self.m = float(np.average(mean, weights=weight))

@@ -26,7 +26,7 @@ NEEDED = ("numpy", "scipy", "numba", "gymnasium")
 EXTRAS = {  # what an extra is for, and what it brings
     "plot": ("pictures", ("matplotlib",)),
     "log": ("logs in PostgreSQL or Arrow", ("adbc_driver_postgresql", "pyarrow")),
-    "lab": ("experiments and report pages", ("matplotlib", "plotly", "pyarrow")),
+    "lab": ("experiments and report pages", ("matplotlib", "plotly", "jinja2", "pyarrow")),
     "ray": ("experiments on a cluster", ("ray",)),
 }
 SLOWER = "its internals are not those that gim knows, so compiled code is slower"

@@ -14,6 +14,8 @@ from scipy.special import stdtrit
 from gim._base import html
 from gim._base.escapes import escape
 from gim.belief.certificate import certifiable
+from gim.belief.family.family import Family
+from gim.belief.family.words import Measure, kinds_of, measures
 from gim.belief.shares import SHARE, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
@@ -21,6 +23,8 @@ from gim.logs.units import LearnedUnits
 
 ROWS = 50  # states of a table
 EXPLAINED = 3  # states of which the page says why
+LOOKED_AT = 5  # units that the page says are worth a look
+KIND_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B87900", "#CC79A7")
 CELLS = 80  # states or actions of a picture
 LONGEST = 24  # letters of a label in a picture
 SHADES = (
@@ -55,21 +59,78 @@ def units_page(units: LearnedUnits, title: str) -> str:
     """One page for all units: what they share, a line for each, and how far they are apart."""
     lines = [line.split("; ") for line in str(units.family).splitlines()]
     heads, *rows = units.cells()
-    apart = [
-        (each.unit, each.what, _number(each.value), _number(each.usual), f"{each.apart:+.1f}")
-        for each in units.differences()[:ROWS]
-    ]
     parts = [
         f"<h1>{escape(title)}</h1>",
         *(f"<p class=lead>{escape(each)}</p>" for line in lines for each in line),
+        *(_spread(units.family, each) for each in measures(units.family)),
         "<h2>The units</h2>",
         _table(heads, rows),
-        "<h2>Who differs most</h2>",
-        _table(("unit", "what", "value", "mean of all", "standard deviations apart"), apart),
+        "<p class=soft>fits: nats by which what a unit did is likelier for what the others did; "
+        "those with the lowest are least like them.</p>",
+        *_looked_at(units),
         "<h2>A unit never seen</h2>",
         *_policy(units.new),
     ]
     return html.document(title, "\n".join(parts))
+
+
+def _looked_at(units: LearnedUnits) -> Iterable[str]:
+    """Which units to look at first: where more rows would bring most, and where least is sure."""
+    if not (wanted := units.wanted):
+        return
+    yield "<h2>Which unit to look at</h2>"
+    first = wanted[0]
+    yield (
+        f"<p>As many rows again in {escape(str(first.unit))} are expected to bring "
+        f"{_number(first.gain)} in what is earned from its start, more than in any other.</p>"
+    )
+    rows = []
+    for each in wanted[:LOOKED_AT]:
+        gain = f"{_number(each.gain)} ± {_number(each.error)}"
+        better = _interval(units[each.unit].against())
+        rows.append((each.unit, f"{each.rows:,}", gain, _number(each.most), *better))
+    heads = ("unit", "more rows", "bring", "to know all", "better than so far by", "from", "to")
+    yield _table(heads, rows)
+
+
+def _spread(family: Family, measure: Measure) -> str:
+    """What units differ in as SVG: means with intervals of nine in ten, sorted, kinds by colour."""
+    kind, _ = kinds_of(family, 0)
+    order = np.argsort(measure.value, kind="stable")
+    ends = measure.ends
+    low, high = float(ends[0].min()), float(ends[1].max())
+    names = [_brief(family.units[k]) for k in order]
+    left, wide, each_high = math.ceil(max(map(_room, names)) + 8), 280, 14
+    at = (wide - 10) / ((high - low) or 1.0)
+    drawn = []
+    for row, k in enumerate(order.tolist()):
+        points = (measure.value[k], ends[0][k], ends[1][k])
+        (x, left_end, right_end), y = (
+            (5 + at * (each - low) for each in points),
+            row * each_high + 8,
+        )
+        between = f'x1="{left_end:.1f}" x2="{right_end:.1f}" y1="{y}" y2="{y}"'
+        colour = KIND_COLOURS[int(kind[k]) % len(KIND_COLOURS)]
+        drawn.append(
+            f'<text x="-6" y="{y}" text-anchor="end" dominant-baseline="central">'
+            f"{escape(names[row])}</text>"
+            f'<line {between} stroke="{colour}" stroke-width="2" stroke-opacity=".55"/>'
+            f'<circle cx="{x:.1f}" cy="{y}" r="3.5" fill="{colour}">'
+            f"<title>{escape(f'{family.units[k]}: {measure.of(k)}')}</title></circle>"
+        )
+    width, height = left + wide, len(order) * each_high + 24
+    for value, anchor in ((low, "start"), (high, "end")):
+        x = 5 + at * (value - low)
+        drawn.append(
+            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="{anchor}">{value:.3g}</text>'
+        )
+    text = f"{_sentence(measure.what)} Of each unit the mean, with the interval of nine in ten."
+    size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
+    label = f'role="img" aria-label="{escape(measure.what)} of units"'
+    return (
+        f"<figure><svg {size} {label}>{''.join(drawn)}</svg>"
+        f'<figcaption class="soft">{escape(text)}</figcaption></figure>'
+    )
 
 
 def _opening(learned: Learned) -> str:

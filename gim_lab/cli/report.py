@@ -27,7 +27,7 @@ def options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Read, analyse, write."""
-    needs("lab", "matplotlib", "plotly")
+    needs("lab", "matplotlib", "plotly", "jinja2")
     folder = args.folder
     if not folder.is_dir():
         raise ValueError(f"{folder} is no folder: give one that --out has filled")

@@ -11,10 +11,10 @@
 `paper` for all of these, and `all` with the studies of claims that no figure shows (samples,
 readings, rho_beta, walks, ...). `analogy` is the study of what goes beyond the paper, `variables`
 that of worlds made of variables; their parts have names of their own. `logs` is the study of
-policies learned from logs, `scoreboard` plays every learner in eight worlds (paper: 90 minutes).
-Scales are smoke (seconds), quick (a minute; a few for a study), paper (an hour for a study) and
-full (the study's 100,000 episodes; else the same as paper). Finished trials are kept: the same
-command goes on where it stopped."""
+policies learned from logs, `many` that of many tasks of one family, `scoreboard` plays every
+learner in eight worlds (paper: 90 minutes). Scales are smoke (seconds), quick (a minute; a few for
+a study), paper (an hour for a study) and full (the study's 100,000 episodes; else the same as
+paper). Finished trials are kept: the same command goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -27,7 +27,14 @@ from gim._base.registry import did_you_mean
 from gim._base.terminal import duration
 from gim.cli.command import needs
 from gim.cli.screen import judged, table, width
-from gim_lab.cli.trials import check_folder, engine_arguments, engine_options, keeping, play
+from gim_lab.cli.trials import (
+    check_folder,
+    engine_arguments,
+    engine_options,
+    engine_words,
+    keeping,
+    play,
+)
 from gim_lab.experiments.catalogue import catalogue, chosen, groups
 from gim_lab.experiments.reproduction import Findings, Manifest, findings, stored, trials_of
 from gim_lab.experiments.scale import SCALES
@@ -40,7 +47,9 @@ FEW = 5  # artefacts whose tables are shown in the terminal
 def options(parser: argparse.ArgumentParser) -> None:
     """Take artefacts, a scale, and where the results go."""
     add = parser.add_argument
-    what = "fig1, table3, ..., logs, scoreboard; many at once: paper, all, demo, analogy, variables"
+    what = (
+        "fig1, table3, ..., logs, many, scoreboard; several: paper, all, demo, analogy, variables"
+    )
     add("artefacts", nargs="*", metavar="ARTEFACT", help=what)
     add("--scale", default="quick", metavar="SCALE", help=f"{', '.join(SCALES)} (default: quick)")
     add("--out", type=Path, metavar="DIR", help="where all goes (default: reproduction-SCALE)")
@@ -64,10 +73,10 @@ def run(args: argparse.Namespace) -> int:
         raise ValueError(f"unknown scale {args.scale!r}{did_you_mean(args.scale, SCALES)}")
     wanted, scale = chosen(args.artefacts), SCALES[args.scale]
     engine_arguments(args)
-    needs("lab", "matplotlib", "plotly")
+    needs("lab", "matplotlib", "plotly", "jinja2")
     args.out = args.out or Path(f"reproduction-{scale.name}")
     check_folder(args.out)
-    words = _command(args)
+    words = ["reproduce", *args.artefacts, "--scale", args.scale, *engine_words(args)]
     args.out.mkdir(parents=True, exist_ok=True)
     keys, command = [each.key for each in wanted], shlex.join(["gim", *words])
     Manifest(keys, scale.name, command, 0.0).save(args.out)  # for those who look in before the end
@@ -96,15 +105,3 @@ def show(found: Findings, path: Path, seconds: float) -> None:
             print(f"{REHEARSAL}\n")
     print(f"report: {path} (figures as PNG and PDF: {path.parent / FIGURES})")
     print(f"time: {duration(seconds)}")
-
-
-def _command(args: argparse.Namespace) -> list[str]:
-    words = ["reproduce", *args.artefacts, "--scale", args.scale]
-    for name in ("engine", "workers", "address", "out"):
-        value = getattr(args, name)
-        if value is not None and (name, value) != ("engine", "processes"):
-            words += [f"--{name}", str(value)]
-    words += ["--keep"] if args.keep else []
-    for what in args.imports:
-        words += ["--import", what]
-    return words + ([] if args.save_every is None else ["--save-every", f"{args.save_every:g}"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -29,34 +30,37 @@ def curves_figure(
     results: ResultsByCell, cells: Sequence[Cell], setting: str, name: str, title: str
 ) -> Figure:
     """Mean cumulative reward by episode, a panel per task and a line per agent."""
-    found = pick(cells, setting)
-    panels = [
-        Panel(panel, "episode", "cumulative reward", [_curve(results, c) for c in inside])
-        for panel, inside in by_panel(found)
-    ]
-    note = (
-        f"{runs_of(found)}. Runs on drawn instances are scaled to the mean optimum of the "
-        "instances."
-    )
-    several = f"{title}: {setting_title(setting)}" if setting else title
-    return Figure(name, several, panels, note)
+    note = "Runs on drawn instances are scaled to the mean optimum of the instances."
+    return _by_episode(results, cells, setting, name, title, "cumulative reward", note)
 
 
 def regret_figure(
     results: ResultsByCell, cells: Sequence[Cell], setting: str, name: str, title: str
 ) -> Figure:
     """What was lost so far against the optimum: tells apart whose rewards lie on each other."""
+    note = "Episodes times the exact optimum, less what was earned."
+    return _by_episode(results, cells, setting, name, title, "regret", note)
+
+
+def _by_episode(
+    results: ResultsByCell,
+    cells: Sequence[Cell],
+    setting: str,
+    name: str,
+    title: str,
+    what: str,
+    note: str,
+) -> Figure:
     found = pick(cells, setting)
     panels = [
-        Panel(panel, "episode", "regret", [_curve(results, c, regret=True) for c in inside])
+        Panel(panel, "episode", what, [_curve(results, c, what == "regret") for c in inside])
         for panel, inside in by_panel(found)
     ]
-    note = f"{runs_of(found)}. Episodes times the exact optimum, less what was earned."
     several = f"{title}: {setting_title(setting)}" if setting else title
-    return Figure(name, several, panels, note)
+    return Figure(name, several, panels, f"{runs_of(found)}. {note}")
 
 
-def _curve(results: ResultsByCell, cell: Cell, regret: bool = False) -> Series:
+def _curve(results: ResultsByCell, cell: Cell, regret: bool) -> Series:
     """A random task pays more in one instance than in another: each is scaled to their mean."""
     episode, runs = results.curves(cell, "cumulative")
     best = results.values(cell, "optimal_return")
@@ -121,16 +125,9 @@ def sweep_figure(
 def _line(agent: str, at: Sequence[float], points: Sequence[Point]) -> Series:
     order = np.argsort(at, kind="stable")
     found = [points[i] for i in order]
-    several = any(math.isfinite(point.estimate.low) for point in found)
-    return Series(
-        name=agent,
-        x=[float(at[i]) for i in order],
-        y=[number(point.estimate.mean) for point in found],
-        low=[number(point.estimate.low) for point in found] if several else None,
-        high=[number(point.estimate.high) for point in found] if several else None,
-        text=[point.hover for point in found],
-        marks=True,
-        hollow=[point.open for point in found],
+    line = line_through(agent, [at[i] for i in order], [point.estimate for point in found])
+    return replace(
+        line, text=[point.hover for point in found], hollow=[point.open for point in found]
     )
 
 

@@ -18,7 +18,7 @@ from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, by_panel, epi
 from gim_lab.experiments.experiment import Experiment
 from gim_lab.experiments.gymnasium_ids import newest
 from gim_lab.experiments.scale import Scale
-from gim_lab.experiments.tables import estimate_of, spoken
+from gim_lab.experiments.tables import estimate_of, shares, spoken
 
 FIRST = {"smoke": 100, "quick": 100}  # seeds of a rehearsal begin here,
 FRESH = 8000  # and those that count here
@@ -69,14 +69,6 @@ class Scoreboard(Experiment):
         """All of it in one table, those who did best first."""
         found = self.cells(results.scale)
         return self.artefact(tables=[at_the_end(results, found), at_each(results, found)])
-
-
-def shares(results: ResultsByCell, cell: Cell, ends: Sequence[int]) -> Floats:
-    """Mean return over the first so many episodes over the optimum, [runs, ends]."""
-    episode, rewards = results.curves(cell, "cumulative")
-    best = results.values(cell, "optimal_return")[:, None]
-    sums = np.stack([np.interp(ends, episode, run) for run in rewards])
-    return np.asarray(sums / np.asarray(ends, float) / best)
 
 
 def played(values: Floats) -> Floats:

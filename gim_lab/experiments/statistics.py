@@ -118,41 +118,6 @@ def interval_of(runs: int) -> str:
     return INTERVAL if runs >= LEAST else f"no interval of fewer than {LEAST}"
 
 
-def interquartile_mean(values: ArrayLike) -> float:
-    """Mean of the middle half of values [runs]; runs at its borders count in part.
-
-    Less swayed by one lucky or stuck run than the mean (Agarwal and others, 2021).
-
-    Example:
-        >>> interquartile_mean([0, 1, 2, 100])
-        1.5
-    """
-    x = np.sort(_values(values))
-    quarter = x.size / 4
-    covered = np.minimum(np.arange(1, x.size + 1), x.size - quarter) - np.maximum(
-        np.arange(x.size), quarter
-    )
-    weights = np.maximum(covered, 0.0)
-    kept = weights > 0
-    return float((x[kept] * weights[kept]).sum() / weights.sum())
-
-
-def iqm_interval(values: ArrayLike, seed: int = 0, level: float = LEVEL) -> Estimate:
-    """Interquartile mean of values [runs], with its bootstrap interval."""
-    x = _values(values)
-    middle = interquartile_mean(x)
-    if x.size < LEAST:
-        return Estimate(middle, math.nan, math.nan, x.size)
-    rng = np.random.default_rng(seed)
-    drawn = np.sort(x[rng.integers(x.size, size=(DRAWS, x.size))], axis=1)
-    quarter = x.size / 4
-    ends = np.clip(np.arange(x.size + 1), quarter, x.size - quarter)
-    means = drawn @ np.diff(ends) / (x.size / 2)
-    share = _expanded((1 - level) / 2, x.size)
-    low, high = np.quantile(means, (share, 1 - share))
-    return Estimate(middle, float(low), float(high), x.size)
-
-
 def compare(a: ArrayLike, b: ArrayLike, seed: int = 0, level: float = LEVEL) -> Comparison:
     """Compare two agents by values [runs] on the same seeds, in the same order.
 

@@ -84,6 +84,22 @@ def sweep_point(results: ResultsByCell, cell: Cell, measure: str) -> Point:
     return Point(estimate_of(values), int(finished.sum()), finished.size)
 
 
+def shares(
+    results: ResultsByCell, cell: Cell, ends: Sequence[float], from_random: bool = False
+) -> Floats:
+    """Share of the optimum over the first so many episodes, [runs, ends].
+
+    That of `TabularMDP.score`: the mean return over the optimum or, where the optimum is not
+    positive or if it is asked for, the share of the way up to it from the random policy.
+    """
+    episode, rewards = results.curves(cell, "cumulative")
+    best, base = (results.values(cell, f"{w}_return")[:, None] for w in ("optimal", "random"))
+    base = base if from_random else np.where(best > 0, 0.0, base)
+    at, episode = np.asarray(ends, float), np.append(0.0, episode)
+    sums = np.stack([np.interp(at, episode, np.append(0.0, run)) for run in rewards])
+    return np.asarray((sums / at - base) / (best - base))
+
+
 def estimate_of(values: Floats) -> Estimate:
     """Mean and interval; NaN of nothing."""
     return mean_interval(values) if len(values) else Estimate(math.nan, math.nan, math.nan, 0)

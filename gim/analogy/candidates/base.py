@@ -25,6 +25,7 @@ from scipy import sparse
 from gim._base.registry import Registered, Registry
 from gim.analogy.candidates.data import Data
 from gim.analogy.structure.rule import Rule, RuleNames
+from gim.analogy.structure.triples import MOST
 from gim.model.projection import project_simplex
 
 Floats = NDArray[np.float64]
@@ -33,9 +34,8 @@ Ints = NDArray[np.int64]
 candidates = Registry("candidate", "gim.analogy.candidates")
 
 # Families, each within the next: what `gim.Analogy(candidates=...)` lets in.
-MOST = 20.0  # visits that a pair counts for among those behind a prediction
 LIMIT, LEAST = 1e9, 1e-12  # visits that are as good as no limit; in place of no visit at all
-FAMILIES = ("marginal", "means", "matrices", "all")
+FAMILIES = ("marginal", "means", "all")
 
 
 class Fitted:

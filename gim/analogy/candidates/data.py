@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from gim._compile.jit import seldom
 from gim.analogy.base import Frame
-from gim.analogy.candidates.lowrank import Dense, Sparse
+from gim.analogy.candidates.lowrank import Residuals
 from gim.analogy.structure.triples import Colours, colours_of
 from gim.model.counts import DENSE_LIMIT, nonzeros
 
 Floats = NDArray[np.float64]
-STARTS = 16  # directions from which the spectral guesses are made
+STARTS = 8  # factors that are guessed
 
 
 class Data:
@@ -47,9 +46,8 @@ class Data:
         nothing = Frame(available, np.zeros(self.S, bool), (-np.inf, np.inf))
         self.facts = nothing if facts is None else facts
         self.small = n.size * len(n) <= DENSE_LIMIT  # whether [S, A, S] numbers fit
-        self._within: dict[int, tuple[Dense, Floats]] = {}
         self._starts: dict[str, Floats] = {}
-        self._everywhere: dict[str, Sparse] = {}
+        self._everywhere: dict[str, Residuals] = {}
         S, A = n.shape
         self.shape = (S, A, S)
         if sparse.issparse(N):
@@ -87,79 +85,38 @@ class Data:
         return np.asarray(total / total.sum())
 
     @cached_property
-    def gram(self) -> Floats:
-        """Sum over pairs of N N' / n [S, S]."""
-        rows = self.rows
-        return np.asarray(
-            outer_sum(rows.indptr, rows.indices, rows.data, self.n.ravel(), self.shape[2])
-        )
-
-    @cached_property
-    def noise(self) -> Floats:
-        """Covariance of the next state within a pair [S, S]; that of mu counts as one visit.
+    def noise(self) -> float:
+        """Variance of the next state within a pair, on average over states; mu counts as a visit.
 
         A single state cannot vary: its noise is called 1, since residuals are divided by it.
         """
-        if self.shape[2] == 1:
-            return np.ones((1, 1))
-        within = np.diag(self.total) - self.gram
-        prior = np.diag(self.mu) - np.outer(self.mu, self.mu)
-        return np.asarray((within + prior) / (np.maximum(self.n - 1.0, 0.0).sum() + 1.0))
+        if self.S == 1:
+            return 1.0
+        pair = np.repeat(np.arange(self.n.size), np.diff(self.rows.indptr))
+        within = self.rows.data.sum() - (self.rows.data**2 / self.n.ravel()[pair]).sum()
+        spread = within + 1.0 - (self.mu**2).sum()
+        return float(spread / (np.maximum(self.n - 1.0, 0.0).sum() + 1.0) / self.S)
 
-    @cached_property
-    def directions(self) -> Floats:
-        """Directions of next states [S, STARTS], those that vary most between pairs first.
-
-        The eigenvectors of sum (N N' - diag N) / n - n mu mu', in which the noise of the counts has
-        mean zero.
-        """
-        cross = np.outer(self.total, self.mu)
-        per_visit = np.repeat(1.0 / np.maximum(self.n.ravel(), 1.0), np.diff(self.rows.indptr))
-        S = self.shape[2]
-        noise = np.bincount(self.rows.indices, self.rows.data * per_visit, S)
-        between = self.gram - cross - cross.T + self.n.sum() * np.outer(self.mu, self.mu)
-        return largest(between - np.diag(noise))[1]
-
-    def within(self, d: int) -> tuple[Dense, Floats]:
-        """Residual counts in the first d directions, of noise about 1 a visit; the way back [S, d].
-
-        Directions of little noise are not trusted more than the average one: with few visits the
-        least noise is found where nothing was met.
-        """
-        if d not in self._within:
-            Q = self.directions[:, :d]
-            noise, turn = np.linalg.eigh(Q.T @ self.noise @ Q)
-            scale = np.sqrt(np.maximum(noise, noise.mean()))
-            onto = Q @ (turn / scale)
-            met = np.asarray(self.rows @ onto).reshape(*self.n.shape, -1)
-            y = met - self.n[:, :, None] * (self.mu @ onto)
-            self._within[d] = Dense(y[None], self.n), Q @ (turn * scale)
-        return self._within[d]
-
-    def everywhere(self, mode: str) -> tuple[Sparse, float]:
+    def everywhere(self, mode: str) -> tuple[Residuals, float]:
         """Residual counts in all next states, of noise about 1 a visit; the scale back.
 
         With mode "action" the actions are the rows.
         """
-        scale = float(np.sqrt(np.trace(self.noise) / self.shape[2]))
+        scale = float(np.sqrt(self.noise))
         if mode not in self._everywhere:
-            S, A, _ = self.shape
-            s, a = np.divmod(np.repeat(np.arange(S * A), np.diff(self.rows.indptr)), A)
-            t, visits = self.rows.indices, self.rows.data / scale
-            if mode == "state":  # the rows are in order already
-                N = sparse.csr_array((visits, a * S + t, self.rows.indptr[::A]), shape=(S, A * S))
-            else:
-                N = sparse.csr_array((visits, (a, s * S + t)), shape=(A, S * S))
             n = self.n if mode == "state" else self.n.T
-            self._everywhere[mode] = Sparse(N, self.mu / scale, n)
+            N = self._by(mode, self.rows.data / scale)
+            self._everywhere[mode] = Residuals(N, self.mu / scale, n)
         return self._everywhere[mode], scale
 
-    def each(self) -> tuple[Dense, Floats]:
-        """Residual counts [S, S, A, 1] of each next state on its own, and the scales back [S]."""
-        noise = np.diag(self.noise)
-        scale = np.sqrt(np.maximum(noise, noise.mean()))
-        y = self.rows.toarray().T.reshape(-1, *self.n.shape) - self.mu[:, None, None] * self.n
-        return Dense((y / scale[:, None, None])[..., None], self.n), scale
+    def _by(self, mode: str, values: Floats) -> sparse.csr_array:
+        """Values aligned with `rows` as rows of states [S, A*S], or of actions [A, S*S]."""
+        (S, A, _), rows = self.shape, self.rows
+        s, a = np.divmod(np.repeat(np.arange(S * A), np.diff(rows.indptr)), A)
+        if mode == "state":  # the rows are in order already
+            parts = (values, a * S + rows.indices, rows.indptr[::A])
+            return sparse.csr_array(parts, shape=(S, A * S))
+        return sparse.csr_array((values, (a, s * S + rows.indices)), shape=(A, S * S))
 
     def start(self, mode: str, rank: int) -> Floats:
         """Factors [1, rank, items] of states or of actions to begin with, of mean square 1.
@@ -167,25 +124,21 @@ class Data:
         The leading left singular vectors of the shrunken residual means.
         """
         if mode not in self._starts:
-            y = self.within(min(STARTS, self.shape[2]))[0].y[0] / (self.n + self.ridge)[:, :, None]
-            guess = y if mode == "state" else y.transpose(1, 0, 2)
-            guess = np.ascontiguousarray(guess).reshape(guess.shape[0], -1)
-            self._starts[mode] = leading(guess) * np.sqrt(guess.shape[0])
+            n = self.n if mode == "state" else self.n.T
+            less = 1.0 / (self.n + self.ridge)
+            pair = np.repeat(np.arange(n.size), np.diff(self.rows.indptr))
+            of = self._by(mode, self.rows.data * less.ravel()[pair])
+            share = n * (less if mode == "state" else less.T)
+            toward = (self.rows @ self.mu).reshape(self.n.shape) * less
+            toward = toward if mode == "state" else toward.T
+            cross = toward @ share.T
+            gram = (of @ of.T).toarray() - cross - cross.T + share @ share.T * (self.mu @ self.mu)
+            self._starts[mode] = largest(gram) * np.sqrt(len(n))
         return self._starts[mode][None, :rank]
 
 
-def leading(guess: Floats) -> Floats:
-    """Left singular vectors [STARTS, rows] of the largest singular values, by the smaller Gram."""
-    rows, columns = guess.shape
-    if rows <= columns:
-        return np.asarray(largest(guess @ guess.T)[1].T)
-    values, right = largest(guess.T @ guess)
-    size = np.sqrt(np.maximum(values, 1e-12 * max(values[0], 1e-300)))
-    return np.asarray((guess @ (right / size)).T)
-
-
-def largest(symmetric: Floats) -> tuple[Floats, Floats]:
-    """The STARTS largest eigenvalues, falling, and their vectors, in columns.
+def largest(symmetric: Floats) -> Floats:
+    """Vectors [STARTS, n] of the largest eigenvalues, falling.
 
     LAPACK's solver for a few of them (evr) fails on some finite, symmetric matrices of low rank;
     the one for all of them (evd) takes over there.
@@ -193,26 +146,7 @@ def largest(symmetric: Floats) -> tuple[Floats, Floats]:
     last = len(symmetric) - 1
     try:
         few = (max(last - STARTS + 1, 0), last)
-        values, vectors = linalg.eigh(symmetric, subset_by_index=few)
+        vectors = linalg.eigh(symmetric, subset_by_index=few)[1]
     except linalg.LinAlgError:
-        values, vectors = linalg.eigh(symmetric, driver="evd")
-    return values[: -STARTS - 1 : -1], vectors[:, : -STARTS - 1 : -1]
-
-
-@seldom(lambda starts, columns, values, n, S: values.size * S)
-def outer_sum(starts: Any, columns: Any, values: Any, n: Any, S: int) -> Any:
-    """Sum over pairs of N N' / n [S, S], from the values that are not 0."""
-    total, row = np.zeros((S, S)), np.zeros(S)
-    for pair in range(n.size):
-        for i in range(starts[pair], starts[pair + 1]):
-            row[columns[i]] = values[i]
-        for i in range(starts[pair], starts[pair + 1]):
-            share, into = values[i] / n[pair], total[columns[i]]
-            for t in range(columns[i] + 1):  # zeros, too: many at once are faster than a few apart
-                into[t] += share * row[t]
-        for i in range(starts[pair], starts[pair + 1]):
-            row[columns[i]] = 0.0
-    for i in range(S):
-        for j in range(i):
-            total[j, i] = total[i, j]
-    return total
+        vectors = linalg.eigh(symmetric, driver="evd")[1]
+    return np.asarray(vectors[:, : -STARTS - 1 : -1].T)

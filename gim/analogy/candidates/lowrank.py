@@ -8,8 +8,7 @@ d directions, are taken as
 Given what is believed of the v(a), the belief about each u(s) is normal with precision
 C^-1 + sum_a n E[v v'], and the other way round (Bishop 1999, "Variational principal components");
 m, C, M, T are what the beliefs have on average. Factors of which data say little shrink to the mean
-of their kind, and a rank too many costs little. With d = 1 and a factorisation for each next state
-this is the paper's low rank of each dynamic matrix.
+of their kind, and a rank too many costs little.
 
 Components come first in all arrays: means [K, r, items, d], second moments [K, r, r, items]. So
 every product is one matrix product, and K factorisations are done at once.
@@ -45,34 +44,7 @@ class Population(NamedTuple):
     precision: Floats  # [K, r, r] of each direction
 
 
-class Dense(NamedTuple):
-    """Residual counts as an array."""
-
-    y: Floats  # [K, S, A, d]
-    n: Floats  # [S, A]
-
-    @property
-    def d(self) -> int:
-        """Directions."""
-        return self.y.shape[3]
-
-    def times_rows(self, u: Floats) -> Floats:
-        """Sum over s of u [K, r, S] times y: [K, r, A, d]."""
-        K, S, A, d = self.y.shape
-        return (u @ self.y.reshape(K, S, A * d)).reshape(K, -1, A, d)
-
-    def times_columns(self, v: Floats) -> Floats:
-        """Sum over a and directions of v [K, r, A, d] times y: [K, r, S]."""
-        K, S, A, d = self.y.shape
-        return v.reshape(K, -1, A * d) @ self.y.reshape(K, S, A * d).transpose(0, 2, 1)
-
-
-def turned(y: Dense) -> Dense:
-    """The same with actions as rows."""
-    return Dense(np.ascontiguousarray(y.y.transpose(0, 2, 1, 3)), y.n.T)
-
-
-class Sparse(NamedTuple):
+class Residuals(NamedTuple):
     """Residual counts N - n mu in all next states, where most of N is 0; K = 1."""
 
     N: sparse.csr_array  # [S, A*d]
@@ -85,96 +57,32 @@ class Sparse(NamedTuple):
         return self.mu.size
 
     def times_rows(self, u: Floats) -> Floats:
-        """As for `Dense`."""
+        """Sum over s of u [1, r, S] times them: [1, r, A, d]."""
         shape = (1, u.shape[1], self.n.shape[1], self.mu.size)
         met = (self.N.T @ u[0].T).T.reshape(shape)
         return np.asarray(met - (u @ self.n)[..., None] * self.mu)
 
     def times_columns(self, v: Floats) -> Floats:
-        """As for `Dense`."""
+        """Sum over a and next states of v [1, r, A, d] times them: [1, r, S]."""
         met = (self.N @ v.reshape(v.shape[1], -1).T).T[None]
         return np.asarray(met - (v @ self.mu) @ self.n.T)
 
 
-def low_rank(
-    y: Dense | Sparse, start: Floats, ridge: float, sweeps: int = SWEEPS
-) -> tuple[Factor, Factor]:
-    """Fit u(s) and v(a).
+def low_rank(y: Residuals, start: Floats, ridge: float, sweeps: int = SWEEPS) -> Floats:
+    """Fit u(s) and v(a); the mean of w(s,a) [S, A, d].
 
     Args:
-        y: residual counts of K times S x A items in d directions.
-        start: u [K, r, S] to begin with, of mean square 1.
+        y: residual counts of S x A items.
+        start: u [1, r, S] to begin with, of mean square 1.
         ridge: visits that shrinkage of the first v(a) is worth, before anything is known of T.
-
-    Returns:
-        What is believed of u, means [K, r, S, 1], and of v, means [K, r, A, d].
     """
     K, r, _ = start.shape
-    u, of_u = _certain(start), prior_of(start)
+    u, of_u = Factor(start[..., None], start[:, :, None] * start[:, None]), prior_of(start)
     of_v = Population(np.zeros((K, r, y.d)), np.tile(ridge * np.eye(r), (K, 1, 1)))
     for _ in range(sweeps):
         v = believe(u.second, y.n, y.times_rows(u.mean[..., 0]), of_v)
         u = believe(v.second, y.n.T, y.times_columns(v.mean)[..., None], of_u)
-    return u, v
-
-
-def product(u: Factor, v: Factor) -> Floats:
-    """The mean of w(s,a) [S, A, d]; K = 1."""
     return np.tensordot(u.mean[0, :, :, 0], v.mean[0], (0, 0))
-
-
-def moment(u: Factor, v: Factor, n: Floats) -> Floats:
-    """Sum over pairs of n E[w w'] [d, d], what is uncertain of u and v included; K = 1."""
-    _, r, A, d = v.mean.shape
-    of_u = (u.second[0].reshape(r * r, -1) @ n).reshape(r, r, A)
-    mean = v.mean[0]
-    spread = (v.second[0] - np.einsum("rad,qad->rqa", mean, mean)) / d
-    other = np.einsum("rqa,qad->rad", of_u, mean).reshape(r * A, d)
-    return np.asarray(mean.reshape(r * A, d).T @ other + (of_u * spread).sum() * np.eye(d))
-
-
-def tucker(
-    y: Dense, start: tuple[Floats, Floats], ridge: float, sweeps: int = SWEEPS
-) -> tuple[Floats, Floats]:
-    """Fit factors of states and of actions, and a core [r, q, d] between them (Tucker 1966).
-
-    As `low_rank` with v_r(a) = sum_q core_rq b_q(a); the core has few entries and is fitted by
-    least squares.
-
-    Args:
-        y: residual counts [1, S, A, d].
-        start: u [1, r, S] and b [1, q, A] to begin with, of mean square 1.
-        ridge: visits that shrinkage of the core is worth.
-
-    Returns:
-        The mean of w(s,a) [S, A, d], and the sum over pairs of n E[w w'] [d, d].
-    """
-    by_action = turned(y)
-    u, b = (_certain(x) for x in start)
-    of_u, of_b = (prior_of(x) for x in start)
-    for _ in range(sweeps):
-        core, _ = _core(y, u, b, ridge)
-        squares = np.einsum("rqd,spd->rsqp", core, core)
-        second = np.einsum("rsqp,qpa->rsa", squares, b.second[0], optimize=True)
-        v = np.einsum("rqd,qa->rad", core, b.mean[0, :, :, 0], optimize=True)
-        u = believe(second[None], y.n.T, y.times_columns(v[None])[..., None], of_u)
-        second = np.einsum("rsqp,rst->qpt", squares, u.second[0], optimize=True)
-        v = np.einsum("rqd,rs->qsd", core, u.mean[0, :, :, 0], optimize=True)
-        b = believe(second[None], y.n, by_action.times_columns(v[None])[..., None], of_b)
-    core, gram = _core(y, u, b, ridge)
-    v = np.einsum("rqd,qa->rad", core, b.mean[0, :, :, 0], optimize=True)
-    flat = core.reshape(len(gram), -1)
-    return np.tensordot(u.mean[0, :, :, 0], v, (0, 0)), flat.T @ gram @ flat
-
-
-def _core(y: Dense, u: Factor, b: Factor, ridge: float) -> tuple[Floats, Floats]:
-    """The core [r, q, d] by least squares, and the second moments behind it [r*q, r*q]."""
-    r, q, d = u.mean.shape[1], b.mean.shape[1], y.y.shape[3]
-    gram = u.second[0].reshape(r * r, -1) @ y.n @ b.second[0].reshape(q * q, -1).T
-    gram = gram.reshape(r, r, q, q).transpose(0, 2, 1, 3).reshape(r * q, r * q)
-    right = np.einsum("rad,qa->rqd", y.times_rows(u.mean[..., 0])[0], b.mean[0, :, :, 0])
-    found = np.linalg.solve(gram + ridge * np.eye(r * q), right.reshape(r * q, d))
-    return np.asarray(found.reshape(r, q, d)), gram
 
 
 def prior_of(start: Floats) -> Population:
@@ -199,11 +107,6 @@ def believe(second: Floats, n: Floats, right: Floats, prior: Population) -> Fact
     right = np.ascontiguousarray(right)
     posterior(gram, right, prior.mean, prior.precision)
     return Factor(right, gram)
-
-
-def _certain(mean: Floats) -> Factor:
-    """A belief [K, r, items] without doubt."""
-    return Factor(mean[..., None], mean[:, :, None] * mean[:, None])
 
 
 @seldom(lambda gram, right, *_: 4 * (gram.size * gram.shape[1] + right.size))

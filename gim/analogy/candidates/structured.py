@@ -17,8 +17,7 @@ from scipy import sparse
 from gim.analogy.candidates.base import Candidate, Fitted
 from gim.analogy.candidates.data import Data
 from gim.analogy.structure import Rule, RuleNames, Triples, rules
-from gim.analogy.structure.blocks import by_variables
-from gim.analogy.structure.numbering import by_numbers
+from gim.analogy.structure.blocks import by_numbers, by_variables
 from gim.analogy.structure.product import SUPPORTS, Product
 from gim.analogy.structure.state_types import by_types
 
@@ -35,8 +34,8 @@ class Explained(Fitted):
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         if not structure.read:  # else they speak of variables that only it knows
-            shifts = (shift for block in structure.blocks for shift in block.form.move.shifts)
-            self.shifts = tuple(each for each in shifts if not isinstance(each[1], tuple))
+            blocks = structure.blocks
+            self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""

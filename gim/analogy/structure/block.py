@@ -12,7 +12,7 @@ from gim._compile.jit import seldom
 from gim.analogy.structure.em import Posterior, Stack, fit
 from gim.analogy.structure.explanations import Chain, Explained, Level, Move
 from gim.analogy.structure.moves import landed, longer, start_of
-from gim.analogy.structure.triples import Floats, Ints
+from gim.analogy.structure.triples import MOST, Floats, Ints
 
 THOROUGH, LITTLE = 100, 0.0002  # iterations of the last fit, and by how much shares must move
 LONGEST = 256  # outcomes of a context that are kept, the likeliest
@@ -27,7 +27,7 @@ class Form(NamedTuple):
     move: Move
     chain: Chain = ((),)
     kappa: tuple[float, ...] = (1.0,)
-    most: float = 20.0  # visits that a pair counts for at the most
+    most: float = MOST  # visits that a pair counts for at the most
 
 
 class Lists(NamedTuple):

@@ -16,8 +16,8 @@ import numpy as np
 from gim.analogy.structure.block import Block, Form
 from gim.analogy.structure.explanations import Explained
 from gim.analogy.structure.product import Product
-from gim.analogy.structure.search import FEW, MARGIN, contexts, logs, moved
-from gim.analogy.structure.triples import Floats, Triples, summed
+from gim.analogy.structure.search import MARGIN, contexts, logs, moved
+from gim.analogy.structure.triples import OFTEN, Floats, Triples, summed
 
 SEARCHED = 20_000  # triples that a search looks at, about
 WHOLE = 3  # variables up to which all of them as one block are tried in any case
@@ -41,6 +41,27 @@ def by_variables(triples: Triples, form: tuple[Form, ...] | None = None) -> Prod
     """Find the structure of the variables, or take that of `form`, and fit it to all counts."""
     forms = search(triples.thinned(SEARCHED))[0] if form is None else form
     return Product(triples, [Block(Explained(triples, each.move), each) for each in forms])
+
+
+def by_numbers(triples: Triples) -> Product:
+    """The same where nothing is known of what states are made of: their numbers are coordinates.
+
+    A queue or a stock is its own number. Whoever numbers cells does so row by row: the commonest
+    step beyond the next number leads to another row, and numbers are rows and columns of that size
+    if held-out pairs are likelier by them.
+    """
+    far = np.abs(triples.pair // triples.A - triples.indices)
+    columns = int(np.bincount(far * (far > 1), triples.counts * (far > 1), 1).argmax())
+    forms, plain = search(triples.thinned(SEARCHED))
+    if columns:
+        cells = triples.with_codes(np.column_stack(np.divmod(np.arange(triples.S), columns)))
+        other, better = search(cells.thinned(SEARCHED))
+        gain = better - plain
+        if gain.sum() > MARGIN + np.sqrt(gain @ gain):
+            found = by_variables(cells, other)
+            found.read = True
+            return found
+    return by_variables(triples, forms)
 
 
 def search(triples: Triples) -> tuple[tuple[Form, ...], Floats]:
@@ -108,4 +129,4 @@ def weights(triples: Triples) -> Floats:
     """Of the triples that have counts."""
     kept = triples.counts > 0
     n = triples.n.ravel()[triples.pair[kept]]
-    return triples.counts[kept] / (1.0 + n / FEW)
+    return triples.counts[kept] / (1.0 + n / OFTEN)

@@ -29,8 +29,8 @@ from gim.analogy.structure.block import (
 from gim.analogy.structure.blocks import SEARCHED
 from gim.analogy.structure.em import Stack, chances, fit
 from gim.analogy.structure.explanations import Explained, Folds, Move, Weights
-from gim.analogy.structure.search import FEW, MARGIN, Z, logs
-from gim.analogy.structure.triples import Floats, Ints, Triples, summed
+from gim.analogy.structure.search import MARGIN, Z, logs
+from gim.analogy.structure.triples import OFTEN, Floats, Ints, Triples, summed
 
 # -- expectation-maximisation over types of states and explanations, compiled
 
@@ -303,7 +303,7 @@ def search(triples: Triples) -> int:
     data = Explained(triples, Move(tuple(range(triples.k))))
     form = by_action(data)
     priors = [prepared(data, form, fold) for fold in range(data.folds)]
-    weight, V = data.weights(FEW).of, len(data.values.codes)
+    weight, V = data.weights(OFTEN).of, len(data.values.codes)
     best, found = None, [mixed(prior, 1) for prior in priors]
     for types in range(1, MOST_TYPES + 1):
         held = np.zeros(len(data.slot))

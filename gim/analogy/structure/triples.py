@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Colour = NDArray[np.uint64]
 
+OFTEN = 5.0  # visits that a pair met often counts for, where forms are judged
+MOST = 20.0  # and where they are fitted
 SINGLED = 32  # actions up to which each is a feature of its own
 MOST_PAYS = 16  # different rewards up to which what a pair pays is a feature
 ROUNDS = 4  # of refining colours: how far a pair may see
@@ -77,7 +79,6 @@ class Triples:
         self.pays = None if pays is None else np.asarray(pays, np.float64)
         codes = None if codes is None or np.size(codes) == 0 else codes
         action_codes = None if action_codes is None or np.size(action_codes) == 0 else action_codes
-        self.given = True  # what states are made of, by the user, or nobody
         self.named = codes is not None  # whether anything is known of what states are made of
         numbered = np.arange(self.S)[:, None] if codes is None else codes
         self.codes, self.ordinal = apart(*_variables(numbered, ordinal, self.S))
@@ -174,7 +175,7 @@ class Triples:
 
     def with_codes(self, codes: ArrayLike, ordinal: ArrayLike | None = None) -> Triples:
         """The same counts, with variables that nobody gave."""
-        other = Triples(
+        return Triples(
             self.indptr,
             self.indices,
             self.counts,
@@ -188,8 +189,6 @@ class Triples:
             self.terminal,
             self.pays,
         )
-        other.given = False
-        return other
 
     def states_by(self, variables: tuple[int, ...]) -> Ints:
         """The group [S] of each state: states that share these variables are together."""

@@ -1,6 +1,6 @@
 """Ways to explore: how the next action is chosen while the world is not known well enough.
 
-Begin with `base.py`; `active.py` is Algorithm 1. What it takes to write a walk is exported here.
+Begin with `base.py`; `curious.py` is Algorithm 1. What it takes to write a walk is exported here.
 """
 
 from typing import TYPE_CHECKING

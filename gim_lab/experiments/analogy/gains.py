@@ -11,7 +11,6 @@ from gim_lab.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
 from gim_lab.experiments.artefact import Figure, Panel, Series, Table
 from gim_lab.experiments.cells import (
     Cell,
-    Floats,
     ResultsByCell,
     by_panel,
     distinct,
@@ -20,7 +19,7 @@ from gim_lab.experiments.cells import (
 )
 from gim_lab.experiments.figures import line_through
 from gim_lab.experiments.statistics import INTERVAL, Estimate, compare, curve_band, interval_of
-from gim_lab.experiments.tables import NOTHING, estimate_of, signed, spoken
+from gim_lab.experiments.tables import NOTHING, estimate_of, shares, signed, spoken
 
 MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
 HORIZONS = (*MARKS, 10_000, 100_000)
@@ -30,20 +29,6 @@ HARM = 0.005  # a mean loss that counts, as a share of the optimum
 PAYS, NEUTRAL, HARMS = "pays", "neutral", "harms"
 CONTROLS = (PLAIN, POOLED)
 SHARE = "share of the optimum"
-
-
-def shares(results: ResultsByCell, cell: Cell, horizons: Sequence[float]) -> Floats:
-    """Share of the optimum over the first so many episodes, [runs, horizons].
-
-    That of `TabularMDP.score`: the mean return over the optimum or, where the optimum is not
-    positive, the share of the way up to it from the random policy.
-    """
-    episode, rewards = results.curves(cell, "cumulative")
-    best = results.values(cell, "optimal_return")[:, None]
-    base = np.where(best > 0, 0.0, results.values(cell, "random_return")[:, None])
-    at, episode = np.asarray(horizons, float), np.append(0.0, episode)
-    sums = np.stack([np.interp(at, episode, np.append(0.0, run)) for run in rewards])
-    return np.asarray((sums / at - base) / (best - base))
 
 
 def horizons_of(cell: Cell) -> list[int]:

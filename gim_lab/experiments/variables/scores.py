@@ -11,7 +11,7 @@ from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, by_panel, epi
 from gim_lab.experiments.figures import line_through
 from gim_lab.experiments.plain_learners import BONUSES
 from gim_lab.experiments.statistics import INTERVAL, compare, interval_of
-from gim_lab.experiments.tables import NOTHING, estimate_of, signed, spoken
+from gim_lab.experiments.tables import NOTHING, estimate_of, shares, signed, spoken
 from gim_lab.experiments.variables.settings import (
     ANALOGIST,
     BEST,
@@ -28,11 +28,7 @@ WAY = "share of the way from random to optimal"
 
 def ways(results: ResultsByCell, cell: Cell, ends: Sequence[float]) -> Floats:
     """(return - random) / (optimal - random) over the first so many episodes, [runs, ends]."""
-    episode, rewards = results.curves(cell, "cumulative")
-    best, random = (results.values(cell, f"{w}_return")[:, None] for w in ("optimal", "random"))
-    at, episode = np.asarray(ends, float), np.append(0.0, episode)
-    sums = np.stack([np.interp(at, episode, np.append(0.0, run)) for run in rewards])
-    return np.asarray((sums / at - random) / (best - random))
+    return shares(results, cell, ends, from_random=True)
 
 
 def last(results: ResultsByCell, cell: Cell) -> Floats:
