@@ -26,7 +26,7 @@ EXPLAINED = 3  # states of which the page says why
 LOOKED_AT = 5  # units that the page says are worth a look
 KIND_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B87900", "#CC79A7")
 CELLS = 80  # states or actions of a picture
-LONGEST = 24  # letters of a label in a picture
+LONGEST, LETTER = 24, 11  # letters of a label in a picture, pixels of a wide one
 SHADES = (
     ".shades td,.shades th{border:1px solid #8882;padding:0 .3rem;height:1.1rem;min-width:.8rem;"
     "white-space:nowrap;font:11px system-ui}.shades tr:first-child span{writing-mode:vertical-rl}"
@@ -99,8 +99,8 @@ def _spread(family: Family, measure: Measure) -> str:
     order = np.argsort(measure.value, kind="stable")
     ends = measure.ends
     low, high = float(ends[0].min()), float(ends[1].max())
-    names = [_brief(family.units[k]) for k in order]
-    left, wide, each_high = math.ceil(max(map(_room, names)) + 8), 280, 14
+    names = [_short(family.units[k]) for k in order]
+    left, wide, each_high = LETTER * max(map(len, names)) + 8, 280, 14
     at = (wide - 10) / ((high - low) or 1.0)
     drawn = []
     for row, k in enumerate(order.tolist()):
@@ -299,9 +299,12 @@ def picture(log: Log) -> str:
 
 def _brief(name: Any) -> str:
     """A label, which ends in dots if it is long; its tip has all of it."""
+    return f'<span title="{escape(str(name))}">{escape(_short(name))}</span>'
+
+
+def _short(name: Any) -> str:
     text = str(name)
-    shown = text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
-    return f'<span title="{escape(text)}">{escape(shown)}</span>'
+    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 
 
 def _facts(text: str) -> str:
