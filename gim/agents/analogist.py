@@ -129,9 +129,12 @@ class Analogist(Episodic, Agent, name="analogist"):
         task, belief = mind.task, memory.belief
         induct, N, ahead = self._read(memory, seen.N, task)
         hidden = self._hidden(belief, rewards, mind)
+        told = self.infer is not None and self.infer.elsewhere
+        if told:
+            memory.pause[0] = 1
         induct(
             N,
-            doubts_of(memory, seen, task, rewards[1], mind.episode)._replace(hidden=hidden),
+            doubts_of(memory, seen, task, rewards[1], mind.episode, told)._replace(hidden=hidden),
             most_to_come(task.H, rewards[1]),
             bool(hidden.any()),
             (memory.q, memory.q.reshape(task.H, -1), memory.v, memory.policy, memory.v0),
@@ -205,8 +208,13 @@ def unruly(prior: Prior) -> NDArray[np.float64]:
     return 1.0 - (1.0 - prior.doubt) * (1.0 - prior.r_doubt)
 
 
-def doubts_of(memory: Any, seen: Evidence, task: Task, largest: float, episode: int) -> Doubts:
-    """How far each estimate may be wrong, and in which way."""
+def doubts_of(
+    memory: Any, seen: Evidence, task: Task, largest: float, episode: int, elsewhere: bool = False
+) -> Doubts:
+    """How far each estimate may be wrong, and in which way.
+
+    An action never tried may do anything, unless it was tried `elsewhere`, in worlds of its family.
+    """
     belief, n, n_r, H = memory.belief, seen.n.ravel(), seen.n_r.ravel(), task.H
     counts, prior, own = belief.counts, belief.prior, belief.counts.n.ravel()
     met = seen.N.met if isinstance(seen.N, Apart) else None
@@ -218,6 +226,8 @@ def doubts_of(memory: Any, seen: Evidence, task: Task, largest: float, episode: 
     lawless = np.ones(n.size)
     if prior.speaks:
         untried = (own == 0) & np.tile(~(counts.n > 0).any(axis=0), task.S)
+        if elsewhere:
+            untried &= prior.behind.ravel() <= 1.0
         known = known & ~untried
         held = np.where(prior.n0 > 0, (seen.n - counts.n) / np.where(prior.n0 > 0, prior.n0, 1), 0)
         lawless = np.maximum(unruly(prior), 1.0 - held).ravel()

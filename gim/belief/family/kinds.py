@@ -237,10 +237,12 @@ def _sums(x: Floats, group: Ints) -> Floats:
 
 def _principal(x: Floats, dimensions: int) -> Floats:
     """[U, dimensions] scores on the leading directions, of variance 1."""
-    left, size, _ = np.linalg.svd(x - x.mean(axis=0), full_matrices=False)
+    x = x - x.mean(axis=0)
+    wide = x.shape[1] > len(x)  # of the smaller product, which never fails to converge
+    found = np.linalg.eigh(x @ x.T if wide else x.T @ x)[1][:, ::-1][:, :dimensions]
+    size = np.linalg.norm(found.T @ x, axis=1) if wide else 1.0
     scores = np.zeros((len(x), dimensions))
-    had = min(dimensions, len(size))
-    scores[:, :had] = left[:, :had] * size[:had]
+    scores[:, : found.shape[1]] = (found if wide else x @ found) * size
     return np.asarray(scores / np.maximum(scores.std(axis=0), 1e-12))
 
 

@@ -91,12 +91,6 @@ class Paid(NamedTuple):
     noise: float  # variance of single rows
     range: tuple[float, float]  # the least and the largest that was met
 
-    @property
-    def certain(self) -> bool:
-        """Whether a row of a key always pays the same."""
-        spread = self.range[1] - self.range[0]
-        return bool(self.noise <= (1e-3 * max(spread, 1e-12)) ** 2)
-
 
 def sights(table: Table, kind: int, rows: Rows, ahead: Ahead) -> tuple[Ints, int, Floats | None]:
     """The key of each row, how many there are, and shares of keys [I, keys] if it looks at many."""
