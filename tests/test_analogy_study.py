@@ -22,7 +22,6 @@ from gim_lab.experiments.analogy.gains import (
     horizons_of,
     share_figure,
     share_table,
-    shares,
 )
 from gim_lab.experiments.analogy.settings import AGENTS, ANALOGIST, PLAIN, POOLED
 from gim_lab.experiments.analogy.verdicts import (
@@ -41,6 +40,7 @@ from gim_lab.experiments.plain_learners import BONUSES, SWEEP
 from gim_lab.experiments.reproduction import stored
 from gim_lab.experiments.scale import SCALES
 from gim_lab.experiments.statistics import Estimate, mean_interval
+from gim_lab.experiments.tables import shares
 from gim_lab.testing.made_up import made_up_results
 from gim_lab.trials.measures import points
 from gim_lab.trials.seeds import CHOICE, seeds

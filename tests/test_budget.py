@@ -76,30 +76,35 @@ class Played:
     """A run of which only the times are looked at."""
 
     def __init__(self, episodes):
-        self.episodes, self.returns, self.seconds = episodes, np.zeros(0), {}
+        self.episodes = episodes
 
-    def at(self, done, inferring=0.0, planning=0.0, forecast=None):
-        self.seconds = {"compiling": 9.0, "inferring": inferring, "planning": planning}
-        return forecast.told(done)
+    def told(self, forecast, done, **seconds):
+        self.returns, self.seconds = np.zeros(done), {"compiling": 9.0} | seconds
+        return forecast.told(self)
 
 
 def test_a_long_run_is_told_of_once():
-    run = Played(1000)
-    forecast = Forecast(run, 1)
-    assert run.at(0, forecast=forecast) == ""
-    assert run.at(1, planning=5.0, forecast=forecast) == ""  # the first episode tells nothing
-    assert run.at(4, planning=5.3, forecast=forecast) == ""
-    told = run.at(11, planning=6.0, forecast=forecast)
+    run, forecast = Played(1000), Forecast()
+    assert run.told(forecast, 0) == ""
+    assert run.told(forecast, 1, planning=5.0) == ""  # the first episode tells nothing
+    assert run.told(forecast, 4, planning=5.3) == ""
+    told = run.told(forecast, 11, planning=6.0)
     assert told.startswith("gim: 1,000 episodes: some 1:45, ")
     assert told.endswith(" GB")
-    assert run.at(20, planning=7.0, forecast=forecast) == ""
+    assert run.told(forecast, 20, planning=7.0) == ""
+
+
+def test_nothing_is_told_of_what_ends_soon_or_goes_on():
+    short = Forecast()
+    Played(1000).told(short, 1, planning=1.0)
+    assert Played(1000).told(short, 500, planning=4.0) == ""
+    assert Played(10**6).told(Forecast(over=True), 500, planning=100.0) == ""
 
 
 def test_inferences_become_fewer_and_plans_do_not():
     told = []
     for kind in ("inferring", "planning"):
-        run = Played(10_000)
-        forecast = Forecast(run, 2)
-        run.at(1, forecast=forecast)
-        told.append(run.at(101, **{kind: 10.0}, forecast=forecast).split("some ")[1].split(",")[0])
-    assert told == ["0:36", "33:20"]
+        run, forecast = Played(10_000), Forecast(2)
+        run.told(forecast, 1)
+        told.append(run.told(forecast, 101, **{kind: 10.0}).split("some ")[1].split(",")[0])
+    assert told == ["0:36 of processor time", "33:20 of processor time"]

@@ -11,7 +11,8 @@ from gim.runs.agent import agents
 from gim_lab.experiments.catalogue import chosen
 from gim_lab.experiments.cells import ResultsByCell
 from gim_lab.experiments.scale import SCALES
-from gim_lab.experiments.scoreboard import BUDGETS, SMALL, WORLDS, learners, shares
+from gim_lab.experiments.scoreboard import BUDGETS, SMALL, WORLDS, learners
+from gim_lab.experiments.tables import shares
 from gim_lab.testing.made_up import made_up_results
 
 SMOKE, PAPER = SCALES["smoke"], SCALES["paper"]

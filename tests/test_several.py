@@ -10,8 +10,9 @@ import pytest
 import gim
 from gim.runs import several
 from gim.runs.loop import Compiled
+from tests.faults import PATIENCE
 
-processors = "gim.runs.run.processors"
+processors = "gim.runs.several.processors"
 
 
 @pytest.fixture
@@ -36,7 +37,7 @@ def test_bits_do_not_depend_on_the_number_of_threads(agent, monkeypatch):
 
 def test_so_many_play_at_a_time_as_there_are_processors(two, monkeypatch):
     lock, playing, most = threading.Lock(), [0], [0]
-    both, advance = threading.Barrier(2, timeout=60), Compiled.advance
+    both, advance = threading.Barrier(2, timeout=PATIENCE), Compiled.advance
 
     def watched(self, *given, **more):
         with lock:

@@ -17,7 +17,7 @@ import math
 import shlex
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext, suppress
 from functools import partial
 from pathlib import Path
@@ -52,6 +52,7 @@ from gim.runs.checkpoints import Checkpoints
 from gim.runs.reports import Report
 from gim.runs.run import prepare
 from gim.runs.runs import Interrupted, Run
+from gim.runs.several import play_all
 
 COMPILING = "compiling (once, about 10 s)"
 DEFAULTS = {"episodes": 5000, "seed": 0}
@@ -233,14 +234,27 @@ def _many(makers: list[Callable[[], Run]]) -> int:
     runs: list[Run] = []
     status = 0
     with Progress(0, "training") as bar:
-        for i, make in enumerate(makers):
-            run = make()
-            bar.total = len(makers) * run.episodes
-            try:
-                runs.append(_go(run, bar, i * run.episodes))
-            except Interrupted:
-                status = INTERRUPTED
-                break
+
+        def made() -> Iterator[Run]:
+            for make in makers:
+                runs.append(make())
+                if len(runs) == 1:
+                    bar.total = len(makers) * runs[0].episodes
+                    _wait(runs[0], bar)
+                yield runs[-1]
+
+        forecast = Forecast(len(makers))
+
+        def show(report: Report) -> None:
+            if line := forecast.told(runs[0]):
+                bar.tell(line)
+            bar.update(sum(run.returns.size for run in runs), _earned(report))
+
+        try:
+            play_all(made(), show)
+        except Interrupted:
+            status = INTERRUPTED
+    runs = [run for run in runs if run.finished]
     if runs:
         print(summary_of_many(runs, [_best(run)[0] for run in runs]))
     for note in dict.fromkeys(note for run in runs for note in run.notes):
@@ -250,20 +264,26 @@ def _many(makers: list[Callable[[], Run]]) -> int:
     return status
 
 
-def _go(run: Run, bar: Progress, before: int = 0, kept: Checkpoints | None = None) -> Run:
-    forecast = Forecast(run, max(1, bar.total // run.episodes))
+def _go(run: Run, bar: Progress, kept: Checkpoints | None = None) -> Run:
+    forecast = Forecast(over=run.returns.size > 0)  # one that goes on has been told of
 
     def show(report: Report) -> None:
-        if not before and (line := forecast.told(report.episode)):
+        if line := forecast.told(run):
             bar.tell(line)
         if kept is not None:
             kept.look()
-        earned = f"return {count(report.mean)}" if report.episode else "first episode"
-        bar.update(before + report.episode, earned)
+        bar.update(report.episode, _earned(report))
 
-    cold = run.to_compile
-    bar.wait(before + run.returns.size, COMPILING if cold else "compiling", long=cold)
+    _wait(run, bar)
     return run.go(show)
+
+
+def _wait(run: Run, bar: Progress) -> None:
+    bar.wait(run.returns.size, COMPILING if run.to_compile else "compiling", long=run.to_compile)
+
+
+def _earned(report: Report) -> str:
+    return f"return {count(report.mean)}" if report.episode else "first episode"
 
 
 class Forecast:
@@ -273,32 +293,28 @@ class Forecast:
     episodes; all else grows with the episodes, of which the first is left out.
     """
 
-    def __init__(self, run: Run, runs: int) -> None:
-        self.run, self.runs = run, runs
-        self.before = run.returns.size  # nothing is told of a run that goes on
+    def __init__(self, runs: int = 1, over: bool = False) -> None:
+        self.runs, self.over = runs, over
         self.first: tuple[int, float] | None = None
 
-    def told(self, done: int) -> str:
-        """One line, once it can be said that the run is long; else ""."""
-        if self.before or not done:
-            return ""
-        spent = self.run.seconds
+    def told(self, run: Run) -> str:
+        """One line, once it can be said that the run is long, and all like it; else ""."""
+        done, episodes, spent = run.returns.size, run.episodes, run.seconds
         inferring = spent.get("inferring", 0.0)
-        else_ = sum(spent.values()) - spent.get("compiling", 0.0) - inferring
+        others = sum(spent.values()) - spent.get("compiling", 0.0) - inferring
+        if self.over or not done:
+            return ""
         if self.first is None:
-            self.first = done, else_
-        if done < FIRST or done == self.first[0] or inferring + else_ < AWHILE:
+            self.first = done, others
+        if done < FIRST or done == self.first[0] or inferring + others < AWHILE:
             return ""
-        episodes = self.run.episodes
-        to_come = (episodes - done) * (else_ - self.first[1]) / (done - self.first[0])
-        to_come += inferring * (math.log(episodes / done) / (1.0 + math.log(done)))
-        whole = self.runs * (inferring + else_ + to_come)
-        if whole - inferring - else_ < LONG:
-            return ""
-        self.before = done
-        many = f"{self.runs:,} times " if self.runs > 1 else ""
-        gigabytes = largest_memory() / 1024
-        return f"gim: {many}{episodes:,} episodes: some {duration(whole)}, {gigabytes:.1f} GB"
+        left = (episodes - done) * (others - self.first[1]) / (done - self.first[0])
+        left += inferring * math.log(episodes / done) / (1.0 + math.log(done))
+        whole = self.runs * (inferring + others + left)
+        self.over = whole - inferring - others >= LONG
+        many, of = (f"{self.runs:,} times ", " of processor time") if self.runs > 1 else ("", "")
+        took = f"some {duration(whole)}{of}, {largest_memory() / 1024:.1f} GB"
+        return f"gim: {many}{episodes:,} episodes: {took}" if self.over else ""
 
 
 def _how_to_go_on(path: Path | None, every: float | None = None) -> str:

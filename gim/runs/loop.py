@@ -117,8 +117,7 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
 
     Args:
         frames: a `Frame` each of the world (`gim.mdp.sampling.AliasTables`), the agent's memory,
-        the
-            run's clock, its returns [episodes] and its `Trail`.
+            the run's clock, its returns [episodes] and its `Trail`, as rows one after the other.
         world_rng, agent_rng: their streams.
         order: `Order`.
     """
@@ -126,10 +125,11 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
         world, memory = opened(frames[0]), opened(frames[1])
         clock, returns = opened(frames[2]), opened(frames[3])
         trail = opened(frames[4])
-        pairs = trail.pairs
+        pairs, next_states, rewards = trail.pairs, trail.next, trail.r
+        width = world.H if pairs.size > 1 else 1
         episode, h, s, steps = clock.episode[0], clock.h[0], clock.s[0], clock.steps[0]
         total = clock.total[0]
-        row, end_of_row = episode % len(pairs), pairs.shape[1] - 1
+        first, end_of_row = episode % (pairs.size // width) * width, width - 1
         last = steps + order.steps[0]
         wake = 0
         while wake == 0 and steps < last and episode < returns.size:
@@ -141,14 +141,14 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 order.refused[0] = a
                 wake = NO_ACTION
                 break
-            place = min(h, end_of_row)
-            pairs[row, place] = s * world.A + a
+            at = np.uint64(first + min(h, end_of_row))
+            pairs[at] = s * world.A + a
             t, r, end = step(world, s, a, world_rng)
             if end == GO_ON and h + 1 == world.H:
                 end = CUT
             total += r
-            trail.next[row, place] = t
-            trail.r[row, place] = r
+            next_states[at] = t
+            rewards[at] = r
             wake = learn(memory, s, h, a, r, t, end, agent_rng)
             steps += 1
             if end == GO_ON:
@@ -156,10 +156,10 @@ def interact(frames: Any, world_rng: Any, agent_rng: Any, order: Any) -> Iterato
                 s = t
             else:
                 if h < end_of_row:
-                    pairs[row, h + 1] = -1
+                    pairs[first + h + 1] = -1
                 returns[episode] = total
                 episode += 1
-                row = episode % len(pairs)
+                first = episode % (pairs.size // width) * width
                 h = 0
         clock.episode[0], clock.h[0], clock.s[0], clock.steps[0] = episode, h, s, steps
         clock.total[0] = total
@@ -266,7 +266,9 @@ class Compiled(Driver):
         return wish(wake)
 
     def _enter(self, memory: Any, clock: Clock, returns: NDArray[Any]) -> Iterator[int]:
-        given = (self.world, memory, clock, returns, self.trail)
+        pairs, t, r = self.trail
+        trail = Trail(pairs.ravel(), t.ravel(), r.ravel())  # the same memory
+        given = (self.world, memory, clock, returns, trail)
         self._frames = tuple(Frame(each) for each in given)
         return self.play(self._frames, self.random.world, self.random.agent, self._order)
 

@@ -8,7 +8,6 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from dataclasses import replace
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any, overload
 
@@ -22,7 +21,6 @@ from gim._base.limits import (
     bounded_memory,
     check_returns,
     check_steps,
-    processors,
     too_large,
 )
 from gim._base.own import own
@@ -53,7 +51,7 @@ from gim.runs.priors_given import (
 from gim.runs.reports import Callback
 from gim.runs.run_files import check_meta
 from gim.runs.runs import WAITED, Run, Runs
-from gim.runs.several import play_together
+from gim.runs.several import play_all
 
 FROM_TABLE = (
     "the environment shows its table of transitions: it is played from the table, compiled, and is "
@@ -175,12 +173,7 @@ def run(
         raise ValueError(f"seeds = {brief(seeds)}: give several, such as range(5)")
     given = (horizon, prior, rewards)
     made = (prepare(agent, world, episodes, s, *given, seconds=seconds) for s in seeds)
-    runs = Runs()
-    for first in made:  # a world that is stepped through is one for all: its runs take turns
-        if isinstance(first.world, TabularMDP) and (threads := processors()) > 1:
-            runs += play_together(chain([first], made), callback, threads)
-        else:
-            runs.append(first.go(callback))
+    runs = Runs(play_all(made, callback))
     for each in runs:
         _warned(each)
     return runs

@@ -11,12 +11,15 @@ be with one run after the other: callbacks are called, and signals heard, in the
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
 from queue import Empty, SimpleQueue
 from typing import NamedTuple
 
 from gim._base.interrupts import interrupts
+from gim._base.limits import processors
+from gim.mdp.tabular import TabularMDP
 from gim.runs.reports import Callback, Report
 from gim.runs.runs import Interrupted, Run
 
@@ -35,6 +38,20 @@ class Over(NamedTuple):
 
     k: int
     problem: BaseException | None
+
+
+def play_all(made: Iterator[Run], callback: Callback | None) -> list[Run]:
+    """Play all runs, on all cores, and give them in their order.
+
+    A world that is stepped through is one for all: its runs take turns.
+    """
+    runs: list[Run] = []
+    for first in made:
+        if isinstance(first.world, TabularMDP) and (threads := processors()) > 1:
+            runs += play_together(chain([first], made), callback, threads)
+        else:
+            runs.append(first.go(callback))
+    return runs
 
 
 def play_together(made: Iterable[Run], callback: Callback | None, threads: int) -> list[Run]:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from gim_lab.experiments.analogy import classics, hostile, ranks, unrelated
-from gim_lab.experiments.analogy.gains import shares
 from gim_lab.experiments.analogy.settings import AnalogyStudy
 from gim_lab.experiments.artefact import Artefact, Table
 from gim_lab.experiments.cells import Cell, ResultsByCell, episodes_of, pick
 from gim_lab.experiments.plain_learners import BONUSES, SWEEP
 from gim_lab.experiments.scale import Scale
-from gim_lab.experiments.tables import NOTHING
+from gim_lab.experiments.tables import NOTHING, shares
 from gim_lab.trials.seeds import CHOICE, seeds
 
 PLACES = (*ranks.PLACES, *unrelated.PLACES, *hostile.PLACES, *classics.PLACES)

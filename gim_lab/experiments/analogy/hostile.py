@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from gim_lab.experiments.analogy import settings
-from gim_lab.experiments.analogy.gains import share_figure, share_table, shares
+from gim_lab.experiments.analogy.gains import share_figure, share_table
 from gim_lab.experiments.analogy.settings import (
     ANALOGIST,
     LARGE,
@@ -20,6 +20,7 @@ from gim_lab.experiments.analogy.verdicts import KEPT, MISSED, judged
 from gim_lab.experiments.artefact import Artefact, Table
 from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
 from gim_lab.experiments.scale import Scale
+from gim_lab.experiments.tables import shares
 from gim_lab.trials.seeds import seeds
 from gim_lab.trials.spec import instance
 from gim_lab.trials.trial import Trial

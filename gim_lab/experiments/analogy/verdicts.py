@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gim_lab.experiments.analogy import settings
-from gim_lab.experiments.analogy.gains import MARKS, shares
+from gim_lab.experiments.analogy.gains import MARKS
 from gim_lab.experiments.analogy.settings import ANALOGIST, PLAIN, Place
 from gim_lab.experiments.artefact import Table
 from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, episodes_of, pick
-from gim_lab.experiments.tables import NOTHING
+from gim_lab.experiments.tables import NOTHING, shares
 
 NO_HARM = -0.01  # to the plain twin, at every mark
 SURE = 0.01  # the largest standard error with which a bound is judged
