@@ -74,6 +74,9 @@ class Folds:
 # -- what was counted of a block of variables, whatever explains it: all moves of a block share it
 
 
+MORE, FEW = 8, 100  # parts where pairs are so few; with four queues lose 12 nats, wet chicken 7
+
+
 class Weights(NamedTuple):
     """What counts count: the visits of a pair, less and less as they become many."""
 
@@ -100,8 +103,8 @@ class Observations:
         self.visits: Floats = triples.n.ravel()[self.pairs]  # [P]
         order = np.random.default_rng(len(self.pairs)).permutation(len(self.pairs))
         order = order[placed(triples.colours.pair[self.pairs])]
-        self.folds = FOLDS
-        self.fold: Ints = order % FOLDS  # [P] in which each pair is held out
+        self.folds = MORE if len(self.pairs) < FEW else FOLDS
+        self.fold: Ints = order % self.folds  # [P] in which each pair is held out
         self._contexts: dict[tuple[int, ...], tuple[Ints, Ints]] = {}
         self._weights: dict[tuple[float, int | None], Weights] = {}
 
