@@ -2,9 +2,9 @@
 
 import numpy as np
 
-import gim
 from gim.belief.family.units import Space, rows_of
 from gim.mdp.variables import Variables
+from gim_lab.experiments.many.worlds import shop
 
 STOCK, ORDER = 15, 7
 
@@ -18,32 +18,21 @@ def paid(stock, order, left, come):
 def shop_rows(means, days, seed=0, lost=None):
     """Rows (shop, stock, order, paid, left)."""
     rng, found = np.random.default_rng(seed), []
-    for shop, mean in enumerate(means):
+    for unit, mean in enumerate(means):
         stock = int(rng.integers(STOCK + 1))
         for _ in range(days):
             order = int(np.clip(9 - stock, 0, ORDER)) if rng.random() < 0.7 else rng.integers(8)
-            come = 0 if lost is not None and rng.random() < lost[shop] else order
+            come = 0 if lost is not None and rng.random() < lost[unit] else order
             y = min(stock + come, STOCK)
             left = y - min(y, rng.poisson(mean))
-            found.append((shop, stock, int(order), paid(stock, order, left, come), left))
+            found.append((unit, stock, int(order), paid(stock, order, left, come), left))
             stock = left
     return found
 
 
 def shop_mdp(mean):
     """A shop as it is."""
-    demand = np.array([np.exp(-mean) * mean**k / np.prod(np.arange(1.0, k + 1)) for k in range(16)])
-    P, R = np.zeros((16, 8, 16)), np.zeros((16, 8))
-    for stock in range(16):
-        for order in range(8):
-            y = min(stock + order, STOCK)
-            chances = np.append(demand[:y], 1 - demand[:y].sum())
-            for d, p in enumerate(chances):
-                P[stock, order, y - d] += p
-                R[stock, order] += p * paid(stock, order, y - d, order)
-    return gim.TabularMDP(
-        P, R, horizon=30, start=np.full(16, 1 / 16), variables={"stock": range(16)}
-    )
+    return shop(mean)
 
 
 def shop_space():

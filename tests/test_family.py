@@ -14,6 +14,7 @@ from gim.belief.family.family import learned
 from gim.belief.family.outlook import blindly, placed
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Rows, Space, rows_of
+from gim.belief.family.words import belonging, kinds_of, measures
 from gim.cli.command import main
 from gim.logs.believing import counts_from
 from tests.family_worlds import counted, shop_mdp, shop_rows, shop_space
@@ -116,8 +117,31 @@ def test_the_rule_is_found_with_the_order_and_the_edge(shops):
     assert not shops.alone
     assert "stock + order" in str(shops)
     slow, fast = int(MEANS.argmin()), int(MEANS.argmax())
-    assert f"in shop {fast} to" in str(shops)
+    assert f"in shop {slow} to" in str(shops)
+    assert str(shops).startswith("all 10: stock + order - what goes, stopped at edges; what goes: ")
+    assert shops.differences()[0].visits == 40
     assert {each.unit for each in shops.differences()[:3]} & {f"shop {fast}", f"shop {slow}"}
+
+
+def test_what_is_said_of_units_holds():
+    held, n = 0, 0
+    for seed in (31, 32, 33):
+        means = 3.0 * np.exp(np.random.default_rng(seed).normal(0, 0.45, 20))
+        family = learned(shop_space(), counted(shop_rows(means, 30, seed)), range(20))
+        low, high = measures(family)[0].ends
+        held, n = held + int(((low <= means) & (means <= high)).sum()), n + 20
+        assert 1 / 3 < (high - low).mean() / means.std() < 2
+    assert held / n >= 0.84  # by what the family alone says of them it would be .75
+
+
+def test_who_does_not_do_as_the_others_fits_least():
+    rows = counted(shop_rows(MEANS[:6], 60))
+    odd = rows.unit == 4
+    rows = rows._replace(next=np.where(odd, 15 - rows.next, rows.next))
+    family = learned(shop_space(), rows, range(6))
+    if not family.outside:
+        assert int(belonging(family).argmin()) == 4
+    assert belonging(learned(shop_space(), counted(shop_rows(MEANS, 40)), range(10))).min() > 0
 
 
 def test_policies_of_units_are_near_their_optima(shops):
@@ -168,8 +192,12 @@ def test_shops_that_lose_orders_are_found_by_what_rows_pay():
     kind = np.stack([found.share[:, comes.node[0] == j].sum(axis=1) for j in range(2)], axis=1)
     often = family.kinds.m[0][:, 0, 1]
     assert (kind.argmax(axis=1) == np.where(lost > 0, often.argmax(), often.argmin())).all()
-    assert "of 8: " in str(family)
-    assert "of order does not come" in str(family)
+    assert "4 of 8 (1, 3, 5, ...) lose " in str(family)
+    first, second = measures(family)
+    assert (first.what, second.what) == ("share of order lost", "what goes")
+    low, high = first.ends
+    assert ((low <= lost) & (lost <= high)).sum() >= 7
+    assert kinds_of(family, 0)[0].tolist() == kind.argmax(axis=1).tolist()
 
 
 def test_unrelated_worlds_are_no_family():
@@ -224,8 +252,28 @@ def test_units_of_a_log_are_a_mapping(keep):
     assert units.new.compare(truth)["return"] > 0.6 * truth.optimal_return()
     assert units.table().splitlines()[0].split()[:3] == ["unit", "rows", "value"]
     assert units.differences()[0].unit in names
+    assert "what goes" in units.table().splitlines()[0]
+    few, many = units.more("shop 0", 10, draws=30), units.more("shop 0", 400, draws=30)
+    assert many.most == pytest.approx(few.most)
+    assert few.gain - 2 * few.error < many.gain < many.most
+    assert many.gain > 0.6 * many.most  # 450 rows say nearly all
+    assert [each.rows for each in units.wanted] == [50] * 6
     with pytest.raises(KeyError, match="no unit 'shop 99'"):
         units["shop 99"]
+
+
+def test_a_log_of_one_more_unit_is_learned_by_its_family():
+    log = gim.from_log(chain(), **COLUMNS, unit="shop", step="day")
+    units = gim.learn(log, horizon=30)
+    part = log.by_unit()["shop 2"]
+    alone = gim.learn(part, horizon=30, prior=units.family)
+    np.testing.assert_array_equal(np.asarray(alone.policy), np.asarray(units["shop 2"].policy))
+    assert alone.value == units["shop 2"].value
+    few = gim.from_log(
+        {name: column[:9] for name, column in chain().items()}, **COLUMNS, step="day"
+    )
+    with pytest.raises(ValueError, match="declare what there can be"):
+        gim.learn(few, horizon=30, prior=units.family)
 
 
 def test_the_command_writes_a_folder_for_each_unit(tmp_path, capsys):
@@ -238,7 +286,10 @@ def test_the_command_writes_a_folder_for_each_unit(tmp_path, capsys):
     assert {path.name for path in out.iterdir()} == {
         "shop_0", "shop_1", "shop_2", "new.csv", "family.npz", "report.html"
     }  # fmt: skip
-    assert "stock + order" in (out / "report.html").read_text()
+    html = (out / "report.html").read_text()
+    assert "stock + order" in html
+    assert html.count("<circle") == 3
+    assert "Which unit to look at" in html
     assert gim.load(out / "shop_1" / "policy.json")(3) in range(8)
     assert len(gim.load(out / "family.npz", "family")) == 3
 

@@ -50,6 +50,7 @@ FOR_TYPES_ALONE = {
     ("gim.mdp.picture", "gim.mdp.tabular"),
     ("gim.mdp.tabular", "gim.mdp.gymnasium_env"),
     ("gim_lab.experiments.logs.from_log", "gim_lab.trials.trial"),
+    ("gim_lab.experiments.many.series", "gim_lab.trials.trial"),
     ("gim_lab.trials.result", "gim_lab.trials.trial"),
     ("gim_lab.trials.running", "gim_lab.trials.trial"),
     ("gim_lab.trials.subject", "gim_lab.trials.trial"),

@@ -8,11 +8,13 @@ import pytest
 from scipy import stats
 
 import gim
+from gim.belief.family.family import learned
 from gim.model.counts import Known
 from gim.runs.agent import agents
 from gim.runs.callbacks import tensorboard, weights_and_biases
 from gim.runs.run import prepare
 from gim_lab import execute, grid
+from tests.family_worlds import counted, shop_rows, shop_space
 
 plot = pytest.importorskip("gim.plot")
 look = pytest.importorskip("gim.plot.look")
@@ -203,6 +205,7 @@ PICTURES = {
     "singular_values": lambda: plot.singular_values(gim.make("riverswim")),
     "rates": lambda: plot.rates((10, 40), {"als": [0.02, 0.01]}, "rates"),
     "visits": lambda: plot.visits(LOG),
+    "family": lambda: plot.family(CHAIN),
     "walk": lambda: plot.walk(gim.UCBVI(), gim.make("riverswim"), episodes=2, frames=2),
     "completion": lambda: plot.completion(
         gim.run("psrl", "riverswim", 20).model, gim.make("riverswim")
@@ -210,6 +213,7 @@ PICTURES = {
     "knownness": lambda: plot.knownness(gim.GIM(m=2), gim.make("riverswim"), frames=2),
 }
 LONG = "a name that is far longer than any picture would have room for on one line"
+CHAIN = learned(shop_space(), counted(shop_rows([2.0, 3.0, 5.0], 30)), ["a", "b", "c"])
 LOG = gim.from_log([(LONG, "go", 1.0, "b"), ("b", f"to {LONG}", 0.0, LONG), (LONG, "no", 0.0, "b")])
 
 
@@ -230,6 +234,18 @@ def test_every_function_that_draws_is_looked_at() -> None:
     drawing = {name for name in plot.__all__ if name.islower() and name not in
                ("figure", "looks", "name_of")}  # fmt: skip
     assert drawing == {*PICTURES}
+
+
+def test_units_are_drawn_in_order_with_their_intervals() -> None:
+    (axis,) = plot.family(CHAIN).axes
+    (points,) = axis.lines
+    value, at = points.get_data()
+    (lines,) = axis.collections
+    for x, y, line in zip(value, at, lines.get_segments(), strict=True):
+        assert line[0, 0] < x < line[1, 0]
+        assert line[:, 1].tolist() == [y, y]
+    assert [t.get_text() for t in axis.get_yticklabels()] == ["a", "b", "c"]
+    assert sorted(value) == value.tolist()
 
 
 def test_labels_are_folded_and_never_cut() -> None:

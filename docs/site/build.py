@@ -32,10 +32,10 @@ TREE = {  # what the side bar shows
     "Learning by analogy": ["analogy", "variables", "structure", "families", "certificates"],
     "What was measured": ["study", "rivals", "scoreboard", "benchmarks"],
     "The paper": ["paper", "exploration", "completion", "theory", "reproduction", "sentences"],
-    "The machinery": ["planning", "framework", "laboratory", "files", "robustness", "extending"],
+    "The machinery": ["planning", "framework", "laboratory", "gim_lab", "files", "robustness"],
     "Agents": ["agents/*"],
     "Reference": ["api-functions", "api-types", "api-agents", "api-plot", "api-modules"],
-    "The project": ["changes", "contributing", "workshop"],
+    "The project": ["changes", "contributing", "extending", "workshop"],
 }
 ORDER = [  # of the gallery: as people ask
     "own_mdp",
@@ -46,6 +46,7 @@ ORDER = [  # of the gallery: as people ask
     "enough_runs",
     "certificate",
     "inventory",
+    "many_shops",
     "queues",
     "replacement",
     "reproduce_figure",
@@ -53,6 +54,12 @@ ORDER = [  # of the gallery: as people ask
     "cluster",
     "limits",
 ]
+
+OUTSIDE = {  # pages that stand elsewhere in the tree, and what the site calls them
+    "CHANGELOG.md": "changes.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "gim_lab/README.md": "gim_lab.md",
+}
 
 
 def gather(source: Path) -> None:
@@ -63,8 +70,8 @@ def gather(source: Path) -> None:
     shutil.copy(DOCS / "site" / "conf.py", source)
     (source / "_static").mkdir()
     shutil.copy(DOCS / "site" / "site.css", source / "_static")
-    shutil.copy(ROOT / "CHANGELOG.md", source / "changes.md")
-    shutil.copy(ROOT / "CONTRIBUTING.md", source / "contributing.md")
+    for path, name in OUTSIDE.items():
+        shutil.copy(ROOT / path, source / name)
     for path in source.rglob("*.md"):
         path.write_text(_links(path.read_text("utf-8")), "utf-8")
     _gallery(source)
@@ -74,10 +81,10 @@ def gather(source: Path) -> None:
 
 def _links(text: str) -> str:
     """Links to files of the tree outside of docs are shown as their paths."""
-    text = text.replace("](docs/", "](")
-    text = re.sub(r"\[([^\]]*)\]\((?:\.\./)+(gim|examples|tests)/([^)]*)\)", r"\1 (`\2/\3`)", text)
-    text = re.sub(r"\]\((?:\.\./)*CONTRIBUTING\.md", "](contributing.md", text)
-    return re.sub(r"\]\((?:\.\./)*CHANGELOG\.md", "](changes.md", text)
+    text = re.sub(r"\]\((?:\.\./)*docs/", "](", text)
+    for path, name in OUTSIDE.items():
+        text = re.sub(rf"\]\((?:\.\./)*{re.escape(path)}", f"]({name}", text)
+    return re.sub(r"\[([^\]]*)\]\((?:\.\./)+(gim|examples|tests)/([^)]*)\)", r"\1 (`\2/\3`)", text)
 
 
 def _gallery(source: Path) -> None:

@@ -195,6 +195,22 @@ made, axes = gim.plot.figure(4.0, 3.0)
 axes[0, 0].set_title(gim.plot.name_of(gim.make("riverswim:length=8")))
 made
 """,
+    "family": """
+import gim, gim.plot
+import numpy as np
+rng, rows = np.random.default_rng(0), []
+for shop, demand in enumerate((1, 2, 4)):
+    stock = 5
+    for _ in range(80):
+        order = int(rng.integers(0, 4))
+        left = max(min(stock + order, 9) - int(rng.poisson(demand)), 0)
+        rows.append((shop, stock, order, float(stock + order - left), left))
+        stock = left
+columns = dict(zip(("shop", "stock", "order", "sold", "left"), zip(*rows)))
+named = {"state": "stock", "action": "order", "reward": "sold", "next_state": "left"}
+log = gim.from_log(columns, unit="shop", **named)
+gim.plot.family(gim.learn(log, horizon=10))
+""",
     "visits": """
 import gim, gim.plot
 gim.plot.visits(gim.from_log([(0, "go", 1.0, 1), (1, "go", 0.0, 0), (0, "stay", 0.0, 0)]))

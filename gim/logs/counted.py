@@ -6,14 +6,11 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from gim.logs.log import Log
-from gim.logs.order import COUNTED, Asking
-from gim.logs.reading import Names, columns_of, numbered
+from gim.logs.order import Asking
+from gim.logs.reading import Names, Part, columns_of, log_of
 from gim.logs.sources import Table
 from gim.logs.start import start_in
-from gim.logs.triples import Episodes, Seen, counts_of, merged, together
 
 
 def from_counts(
@@ -60,28 +57,24 @@ def from_counts(
         fix = "counts have no rows to leave out"
         if said := asking.said("SELECT id, s AS kind FROM coded", fix)[1]:
             raise ValueError(said)
-        asked = [name for name in COUNTED if name in columns.single]
-        x = found.arrays(
-            f"SELECT u, s, a, f AS t, r, {', '.join(asked)} FROM coded JOIN typed USING (id) "
-            "WHERE n > 0 ORDER BY id"
+        sums = {"reward2": "r * r / n", "n": "", "begun": "0", "ended": "0"}
+        asked = [f"{x if x in columns.single else y} AS {x}" for x, y in sums.items() if x != "n"]
+        found.run(
+            f"CREATE TEMP VIEW counted AS SELECT u, s, a, f, r, n::BIGINT AS n, {', '.join(asked)} "
+            "FROM coded JOIN typed USING (id) WHERE n > 0"
         )
-        sql = tuple(found.told)
-    if not x["n"].size:
-        raise ValueError("the counts are all 0: there must be one at least")
-    world, numbers = numbered(asking, x)
-    whole = {name: x[name].astype(np.int64) for name in ("n", "begun", "ended") if name in x}
-    none, r = np.zeros(x["n"].size, np.int64), x["r"].astype(np.float64)
-    paid2 = x["reward2"] if reward2 else r * r / whole["n"]
-    begins, ended = whole.get("begun", none), whole.get("ended", none)
-    S, A, U = len(world["states"]), len(world["actions"]), len(world.get("units") or (None,))
-    u, s, a, t = (each.astype(np.int64) for each in numbers)
-    seen = merged([Seen(u, s, a, t, whole["n"], r, paid2, begins, ended, np.zeros(r.size))], S, A)
-    mean = r / whole["n"]  # of the least and the largest reward nothing else is known
-    each = Episodes(begins, whole["n"], none, r, paid2, mean, mean, mean, mean, none)
-    episodes = together([each], [numbers[0].astype(np.int64)], U)
-    alone = np.maximum(episodes.n, 1)
-    episodes = episodes._replace(n=alone, longest=-(-episodes.steps // alone))
-    log = Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, episodes), sql=sql, **world)
+        triples = found.arrays("""SELECT u, s, a, f AS t, sum(n)::BIGINT AS n, sum(r) AS paid,
+    sum(reward2) AS paid2, sum(begun)::BIGINT AS begun, sum(ended)::BIGINT AS ended, 0.0 AS likely
+  FROM counted GROUP BY ALL ORDER BY ALL""")
+        # Of the least and the largest reward, and of returns, nothing but means is known.
+        episodes = found.arrays("""SELECT *, ceil(steps / n)::BIGINT AS longest, 0 AS gaps,
+    least AS low, most AS high
+  FROM (SELECT u, greatest(sum(begun), 1)::BIGINT AS n, sum(n)::BIGINT AS steps, sum(r) AS total,
+      sum(reward2) AS squares, min(r / n) AS least, max(r / n) AS most
+    FROM counted GROUP BY u ORDER BY u)""")
+        if not triples["n"].size:
+            raise ValueError("the counts are all 0: there must be one at least")
+        log = log_of(asking, [Part(triples, episodes, 1, 0, {}, "")], True, 1)
     if starts is None or begun is not None:
         return log
     return replace(log, given_start=start_in(starts, log.states, log.over))

@@ -112,7 +112,8 @@ def difference(one: Any, other: Any) -> str:
     """What to say of two labels that are surely one."""
     blanks = isinstance(one, str) and isinstance(other, str) and one.split() == other.split()
     what = "blanks" if blanks else "form"
-    return f"{one!r} and {other!r} differ in {what} only: write one label one way"
+    both = f"{one!r} and {other!r}".replace("  ", " \N{OPEN BOX}")  # pages show two blanks as one
+    return f"{both} differ in {what} only: write one label one way"
 
 
 def _whole(label: Any) -> Any:

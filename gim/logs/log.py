@@ -439,57 +439,40 @@ class Log:
         seen, of, median, most = self.coverage
         episodes = self.episodes
         middle = "" if self.kept is None else f", {np.median(self.returns):.4g} in the median"
-        lines = [
-            f"transitions  {len(self)} in {_many(int(episodes.n.sum()), 'episode')}, the longest "
-            f"of {self.longest}",
-            f"states       {self.S}, {int(self.left.sum())} of them left, "
-            f"{int(self.terminal.sum())} that end an episode",
-            f"actions      {self.A}",
-            f"pairs        {seen} of {of} seen, {median:g} visits in the median, {most} at most",
-            f"returns      {episodes.mean:.4g} in the mean{middle}, "
-            f"{episodes.least.min():.4g} to {episodes.most.max():.4g}",
-        ]
-        if self.units is not None:
-            least, most = int(episodes.steps.min()), int(episodes.steps.max())
-            lines.append(f"units        {len(self.units):,}, of {least:,} to {most:,} transitions")
-        if self.kept is None:
-            lines.append(
-                "kept         counts, no rows: nothing is said by importance sampling, or by "
-                "halves of the log"
+        units, goes_on = self.units, ~self.terminal
+        may = "in each state the actions seen there, and those inferred by analogy"
+        if self.available is not None:
+            may = (
+                f"{int(self.allowed[goes_on].sum())} of {goes_on.sum() * self.A} pairs, as was said"
             )
-        for kind, made_of in (("states", self.variables), ("actions", self.action_variables)):
-            if made_of is not None:
-                lines.append(f"{kind:<12} {str(made_of)[1:-1]}")
-        for column, edges in self.bins.items():
-            lines.append(
-                f"bins         {shown(column)}: {', '.join(f'{edge:.6g}' for edge in edges)}"
-            )
-        if self.available is None:
-            lines.append(
-                "possible     in each state the actions seen there, and those inferred by analogy"
-            )
-        else:
-            goes_on = self.available[~self.terminal]
-            lines.append(f"possible     {int(goes_on.sum())} of {goes_on.size} pairs, as was said")
-        if self.banned:
-            lines.append(
-                f"banned       {_many(self.banned, 'row')} with what available= leaves out: they "
-                "count as observations, but no policy plays so"
-            )
-        if self.truncated:
-            lines.append(
-                f"cut off      {_many(self.truncated, 'episode')} that end in a state left"
-            )
-        if gaps := int(episodes.gaps.sum()):
-            lines.append(
-                f"gaps         {_many(gaps, 'row')} after one that is left out or missing: what "
-                "episodes say of policies ends there"
-            )
-        if self.censored:
-            lines.append(f"censored     {_many(self.censored, 'row')} without a next state")
-        for reason, n in self.problems.items():
-            lines.append(f"left out     {_many(n, 'row')}, {shown(reason)}")
-        return "\n".join(lines)
+        facts = [
+            ("transitions", f"{len(self)} in {_many(int(episodes.n.sum()), 'episode')}, "
+             f"the longest of {self.longest}"),
+            ("states", f"{self.S}, {int(self.left.sum())} of them left, {int(self.terminal.sum())} "
+             "that end an episode"),
+            ("actions", f"{self.A}"),
+            ("pairs", f"{seen} of {of} seen, {median:g} visits in the median, {most} at most"),
+            ("returns", f"{episodes.mean:.4g} in the mean{middle}, {episodes.least.min():.4g} to "
+             f"{episodes.most.max():.4g}"),
+            ("units", units and f"{len(units):,}, of {int(episodes.steps.min()):,} to "
+             f"{int(episodes.steps.max()):,} transitions"),
+            ("kept", self.kept is None and "counts, no rows: nothing is said by importance "
+             "sampling, or by halves of the log"),
+            ("states", self.variables and str(self.variables)[1:-1]),
+            ("actions", self.action_variables and str(self.action_variables)[1:-1]),
+            *(("bins", f"{shown(column)}: {', '.join(f'{edge:.6g}' for edge in edges)}")
+              for column, edges in self.bins.items()),
+            ("possible", may),
+            ("banned", self.banned and f"{_many(self.banned, 'row')} with what available= leaves "
+             "out: they count as observations, but no policy plays so"),
+            ("cut off", self.truncated and f"{_many(self.truncated, 'episode')} that end in a "
+             "state left"),
+            ("gaps", (gaps := int(episodes.gaps.sum())) and f"{_many(gaps, 'row')} after one that "
+             "is left out or missing: what episodes say of policies ends there"),
+            ("censored", self.censored and f"{_many(self.censored, 'row')} without a next state"),
+            *(("left out", f"{_many(n, 'row')}, {shown(why)}") for why, n in self.problems.items()),
+        ]  # fmt: skip
+        return "\n".join(f"{what:<12} {text}" for what, text in facts if text)
 
 
 def _check(

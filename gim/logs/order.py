@@ -378,8 +378,9 @@ class Asking:
         p = f"sum((p * {likely!r})::BIGINT)::DOUBLE / {likely!r}" if self.p else "0.0"
         total = f"sum(round(r * {one!r})::BIGINT)::DOUBLE / {one!r}"
         u = "u" if "u" in self.by else "0 AS u"
-        triples = self.table.arrays(f"""SELECT {u}, s, a, t, kind, count(*) AS n, {total} AS paid,
-    sum(round(r * r * {two!r})::BIGINT)::DOUBLE / {two!r} AS paid2, {p} AS likely
+        triples = self.table.arrays(f"""SELECT {u}, s, a, t, count(*) AS n, {total} AS paid,
+    sum(round(r * r * {two!r})::BIGINT)::DOUBLE / {two!r} AS paid2, {p} AS likely,
+    count(*) FILTER (kind & {BEGUN} > 0) AS begun, count(*) FILTER (kind & {ENDED} > 0) AS ended
   FROM followed WHERE kind >= 0 GROUP BY ALL ORDER BY ALL""")
         episodes = self.table.arrays(f"""SELECT u, count(*) AS n, sum(steps)::BIGINT AS steps,
     max(steps) AS longest, sum(total) AS total, sum(total * total) AS squares, min(total) AS least,

@@ -5,7 +5,6 @@ One HTML file without scripts, and nothing is fetched; every label is escaped.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -14,8 +13,9 @@ from scipy.special import stdtrit
 
 from gim._base import html
 from gim._base.escapes import escape
-from gim._base.terminal import width_of
 from gim.belief.certificate import certifiable
+from gim.belief.family.family import Family
+from gim.belief.family.words import Measure, kinds_of, measures
 from gim.belief.shares import SHARE, percent
 from gim.logs.learned import Learned, Value
 from gim.logs.log import Log
@@ -23,8 +23,14 @@ from gim.logs.units import LearnedUnits
 
 ROWS = 50  # states of a table
 EXPLAINED = 3  # states of which the page says why
+LOOKED_AT = 5  # units that the page says are worth a look
+KIND_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#B87900", "#CC79A7")
 CELLS = 80  # states or actions of a picture
-LINE, LETTER, WIDE, LONGEST = 13, 6.5, 11, 24  # pixels of a line, a letter, a wide one; letters
+LONGEST, LETTER = 24, 11  # letters of a label in a picture, pixels of a wide one
+SHADES = (
+    ".shades td,.shades th{border:1px solid #8882;padding:0 .3rem;height:1.1rem;min-width:.8rem;"
+    "white-space:nowrap;font:11px system-ui}.shades tr:first-child span{writing-mode:vertical-rl}"
+)
 
 
 def page(learned: Learned, title: str) -> str:
@@ -53,21 +59,78 @@ def units_page(units: LearnedUnits, title: str) -> str:
     """One page for all units: what they share, a line for each, and how far they are apart."""
     lines = [line.split("; ") for line in str(units.family).splitlines()]
     heads, *rows = units.cells()
-    apart = [
-        (each.unit, each.what, _number(each.value), _number(each.usual), f"{each.apart:+.1f}")
-        for each in units.differences()[:ROWS]
-    ]
     parts = [
         f"<h1>{escape(title)}</h1>",
         *(f"<p class=lead>{escape(each)}</p>" for line in lines for each in line),
+        *(_spread(units.family, each) for each in measures(units.family)),
         "<h2>The units</h2>",
         _table(heads, rows),
-        "<h2>Who differs most</h2>",
-        _table(("unit", "what", "value", "mean of all", "standard deviations apart"), apart),
+        "<p class=soft>fits: nats by which what a unit did is likelier for what the others did; "
+        "those with the lowest are least like them.</p>",
+        *_looked_at(units),
         "<h2>A unit never seen</h2>",
         *_policy(units.new),
     ]
     return html.document(title, "\n".join(parts))
+
+
+def _looked_at(units: LearnedUnits) -> Iterable[str]:
+    """Which units to look at first: where more rows would bring most, and where least is sure."""
+    if not (wanted := units.wanted):
+        return
+    yield "<h2>Which unit to look at</h2>"
+    first = wanted[0]
+    yield (
+        f"<p>As many rows again in {escape(str(first.unit))} are expected to bring "
+        f"{_number(first.gain)} in what is earned from its start, more than in any other.</p>"
+    )
+    rows = []
+    for each in wanted[:LOOKED_AT]:
+        gain = f"{_number(each.gain)} ± {_number(each.error)}"
+        better = _interval(units[each.unit].against())
+        rows.append((each.unit, f"{each.rows:,}", gain, _number(each.most), *better))
+    heads = ("unit", "more rows", "bring", "to know all", "better than so far by", "from", "to")
+    yield _table(heads, rows)
+
+
+def _spread(family: Family, measure: Measure) -> str:
+    """What units differ in as SVG: means with intervals of nine in ten, sorted, kinds by colour."""
+    kind, _ = kinds_of(family, 0)
+    order = np.argsort(measure.value, kind="stable")
+    ends = measure.ends
+    low, high = float(ends[0].min()), float(ends[1].max())
+    names = [_short(family.units[k]) for k in order]
+    left, wide, each_high = LETTER * max(map(len, names)) + 8, 280, 14
+    at = (wide - 10) / ((high - low) or 1.0)
+    drawn = []
+    for row, k in enumerate(order.tolist()):
+        points = (measure.value[k], ends[0][k], ends[1][k])
+        (x, left_end, right_end), y = (
+            (5 + at * (each - low) for each in points),
+            row * each_high + 8,
+        )
+        between = f'x1="{left_end:.1f}" x2="{right_end:.1f}" y1="{y}" y2="{y}"'
+        colour = KIND_COLOURS[int(kind[k]) % len(KIND_COLOURS)]
+        drawn.append(
+            f'<text x="-6" y="{y}" text-anchor="end" dominant-baseline="central">'
+            f"{escape(names[row])}</text>"
+            f'<line {between} stroke="{colour}" stroke-width="2" stroke-opacity=".55"/>'
+            f'<circle cx="{x:.1f}" cy="{y}" r="3.5" fill="{colour}">'
+            f"<title>{escape(f'{family.units[k]}: {measure.of(k)}')}</title></circle>"
+        )
+    width, height = left + wide, len(order) * each_high + 24
+    for value, anchor in ((low, "start"), (high, "end")):
+        x = 5 + at * (value - low)
+        drawn.append(
+            f'<text x="{x:.1f}" y="{height - 6}" text-anchor="{anchor}">{value:.3g}</text>'
+        )
+    text = f"{_sentence(measure.what)} Of each unit the mean, with the interval of nine in ten."
+    size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
+    label = f'role="img" aria-label="{escape(measure.what)} of units"'
+    return (
+        f"<figure><svg {size} {label}>{''.join(drawn)}</svg>"
+        f'<figcaption class="soft">{escape(text)}</figcaption></figure>'
+    )
 
 
 def _opening(learned: Learned) -> str:
@@ -212,58 +275,34 @@ def _unsure(learned: Learned) -> Iterable[str]:
 
 
 def picture(log: Log) -> str:
-    """Visits of all pairs as SVG, states down and actions across; darker is more."""
+    """Visits of all pairs as a table of shades, states down and actions across; darker is more."""
     S, A = min(log.S, CELLS), min(log.A, CELLS)
-    n = np.log1p(log.counts.n[:S, :A].astype(np.float64))
-    shade = n / max(float(n.max()), 1.0)
-    wide, high = max(6, min(40, 600 // A)), max(6, min(20, 480 // S))
-    cells = []
+    n = log.counts.n[:S, :A]
+    shade = np.log1p(n) / max(float(np.log1p(n).max()), 1.0)
+    rows = ["<tr><td></td>" + "".join(f"<th>{_brief(log.actions[a])}</th>" for a in range(A))]
     for s in range(S):
+        rows.append(f"<tr><th>{_brief(log.states[s])}</th>")
         for a in range(A):
-            tip = f"{log.states[s]}, {log.actions[a]}: {log.counts.n[s, a]}"
-            cells.append(
-                f'<rect x="{a * wide}" y="{s * high}" width="{wide - 1}" height="{high - 1}" '
-                f'fill="#0072B2" fill-opacity="{0.04 + 0.96 * shade[s, a]:.2f}">'
-                f"<title>{escape(tip)}</title></rect>"
-            )
-    rows = [_brief(log.states[s]) for s in range(S)]
-    columns = [_brief(log.actions[a]) for a in range(A)]
-    for s in range(0, S, -(-LINE // high)):  # as many as there is room for
-        at = f'x="-6" y="{s * high + high / 2:g}"'
-        cells.append(
-            f'<text {at} text-anchor="end" dominant-baseline="central">{escape(rows[s])}'
-            f"<title>{escape(str(log.states[s]))}</title></text>"
-        )
-    for a in range(0, A, -(-LINE // wide)):
-        x, y = a * wide + wide / 2, S * high + 8
-        turn = f'transform="rotate(-45 {x:g} {y})"'
-        cells.append(
-            f'<text x="{x:g}" y="{y}" text-anchor="end" {turn}>{escape(columns[a])}'
-            f"<title>{escape(str(log.actions[a]))}</title></text>"
-        )
-    slant = [math.sqrt(0.5) * (_room(name) + LINE) for name in columns]  # as far left as down
-    left = math.ceil(max(*map(_room, rows), *(far - a * wide for a, far in enumerate(slant))) + 8)
-    width, height = left + A * wide + 8, math.ceil(S * high + max(slant) + 16)
-    size = f'width="{width}" height="{height}" viewBox="{-left} 0 {width} {height}"'
+            tip = escape(f"{log.states[s]}, {log.actions[a]}: {n[s, a]:,}")
+            colour = f"background:rgb(0 114 178/{0.04 + 0.96 * shade[s, a]:.2f})"
+            rows.append(f'<td title="{tip}" style="{colour}"></td>')
     cut = "" if (S, A) == (log.S, log.A) else f", the first {S} states and {A} actions"
     text = (
         f"Visits of pairs{cut}: states from top to bottom, actions from left to right; the fuller "
-        f"the colour the more, on a logarithmic scale up to {log.counts.n[:S, :A].max():,}."
+        f"the colour the more, on a logarithmic scale up to {n.max():,}."
     )
     return (
-        f'<figure><svg {size} role="img" aria-label="visits of pairs">{"".join(cells)}</svg>'
+        f"<figure><style>{SHADES}</style><table class=shades>{''.join(rows)}</table>"
         f'<figcaption class="soft">{escape(text)}</figcaption></figure>'
     )
 
 
-def _room(name: str) -> float:
-    """How wide a label is at the most, in pixels."""
-    wide = sum(width_of(letter) > 1 or letter.isupper() or letter in "mw@%" for letter in name)
-    return LETTER * (len(name) - wide) + WIDE * wide
-
-
 def _brief(name: Any) -> str:
-    """A label, which ends in dots if it is long; its tip and the table have all of it."""
+    """A label, which ends in dots if it is long; its tip has all of it."""
+    return f'<span title="{escape(str(name))}">{escape(_short(name))}</span>'
+
+
+def _short(name: Any) -> str:
     text = str(name)
     return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
 

@@ -19,7 +19,6 @@ from gim.logs.joining import made
 from gim.logs.log import Log
 from gim.logs.minari import is_dataset
 from gim.logs.order import (
-    BEGUN,
     CENSORED,
     END,
     ENDED,
@@ -268,9 +267,7 @@ def log_of(asking: Asking, parts: Sequence[Part], strict: Any, n: int) -> Log:
     )
     world, (u, s, a, t) = numbered(asking, x)
     S, A, U = len(world["states"]), len(world["actions"]), len(world.get("units") or (None,))
-    often, kind = x["n"], x["kind"]
-    begun, ended = often * (kind & BEGUN > 0), often * (kind & ENDED > 0)
-    seen = merged([Seen(u, s, a, t, often, x["paid"], x["paid2"], begun, ended, x["likely"])], S, A)
+    seen = merged([Seen(u, s, a, t, *(x[name] for name in Seen._fields[4:]))], S, A)
     units = np.searchsorted(np.unique(x["u"]), by["u"])
     each = together([Episodes(*(by[name] for name in Episodes._fields))], [units], U)
     told: dict[str, Any] = {"skipped": problems.total(), "problems": dict(problems)}

@@ -7,7 +7,7 @@ a matplotlib `Figure`; save it with ``figure.savefig("name.png")``. Needs the ex
 Imports everything but testing, the command and the laboratory. Begin with `runs.py`.
 """
 
-from gim.plot.logs import visits
+from gim.plot.logs import family, visits
 from gim.plot.look import COLOURS, LOOK, MAP, PAPER, figure, looks, name_of
 from gim.plot.models import completion, knownness, rates, singular_values
 from gim.plot.runs import analogies, curves
@@ -22,6 +22,7 @@ __all__ = [
     "analogies",
     "completion",
     "curves",
+    "family",
     "figure",
     "graph",
     "grid",

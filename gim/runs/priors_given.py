@@ -112,9 +112,9 @@ def by_family(agent: Agent, family: Family, task: Task) -> Agent:
     return found
 
 
-def priors_given(
+def models_given(
     prior: Any,
-    agent: Agent,
+    judged: bool,
     task: Task,
     said: tuple[Names, Names],
     names: tuple[Names, Names],
@@ -123,25 +123,11 @@ def priors_given(
 
     Args:
         prior: a `LearnedModel`, a run with one, a path to either, a log, or a list of these.
-        agent: who is to start from them.
+        judged: whether who starts from them judges them by what is seen.
         task: the world as the agent is told of it.
         said: what the world itself calls its states and its actions, as a log does.
         names: the same by label and by variables, as models have them.
     """
-    given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
-    if given and type(agent).belief is Agent.belief:
-        raise ValueError(f"{agent} learns no model, so prior= would change nothing: leave it out")
-    return models_given(given, agent.judges_priors(), task, said, names)
-
-
-def models_given(
-    prior: Any,
-    judged: bool,
-    task: Task,
-    said: tuple[Names, Names],
-    names: tuple[Names, Names],
-) -> tuple[LearnedModel, ...]:
-    """The same for whoever infers; `judged`: priors are, by what is seen."""
     given = list(prior) if isinstance(prior, (list, tuple)) else [prior]
     models, found = [_model(each, task, said) for each in given], []
     for model in models:

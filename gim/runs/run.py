@@ -45,7 +45,7 @@ from gim.runs.priors_given import (
     Rewards,
     by_family,
     family_in,
-    priors_given,
+    models_given,
     rewards_given,
 )
 from gim.runs.reports import Callback
@@ -216,7 +216,7 @@ def prepare(
     if prior is not None:
         said = names_of(env)
         names = said if mdp is None else mdp.names()
-        task = replace(task, priors=priors_given(prior, agent, task, said, names))
+        task = replace(task, priors=models_given(prior, agent.judges_priors(), task, said, names))
     known = rewards_given(rewards, agent, env, mdp, task)
     if known is not None:
         task = replace(task, rewards=known, reward_range=known.range)

@@ -16,8 +16,8 @@ from gim.belief.family.by_family import by_family, rows_of_counted
 from gim.belief.family.family import Family, learned
 from gim.belief.family.units import Rows, Space, joined
 from gim.envs.worlds import World, world_of
-from gim.model.loading import load_saved
 from gim.runs.agent import Agent, agents
+from gim.runs.priors_given import family_in
 from gim.runs.run import prepare
 from gim.runs.runs import Run
 
@@ -115,7 +115,10 @@ def series(
     episodes, seed = whole("episodes", episodes, 1), whole("seed", seed, 0, SEED)
     if carry or prior is not None:
         made.inferring(by_family(None))  # complain now, not after the first world
-    family = family_given(prior)
+    family = family_in(prior)
+    if prior is not None and family is None:
+        kind = type(prior).__name__
+        raise ValueError(f"prior= is a {kind}: give a gim.Family, or a file of one")
     given = [world_of(world, None, imports=True) for world in worlds]
     if not given:
         raise ValueError("a series needs at least one world")
@@ -180,15 +183,6 @@ def with_family(agent: Agent, family: Family | None) -> Agent:
     if family is None or not family.speaks:
         return agent
     return agent.inferring(by_family(family, agent.inference()))
-
-
-def family_given(prior: Any) -> Family | None:
-    """The family that `prior=` stands for."""
-    if isinstance(prior, (str, Path)):
-        prior = load_saved(prior, "family")
-    if prior is not None and not isinstance(prior, Family):
-        raise ValueError(f"prior= is a {type(prior).__name__}: give a gim.Family, or a file of one")
-    return prior
 
 
 def rows_of_run(run: Run) -> Rows:

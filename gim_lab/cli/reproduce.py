@@ -11,10 +11,10 @@
 `paper` for all of these, and `all` with the studies of claims that no figure shows (samples,
 readings, rho_beta, walks, ...). `analogy` is the study of what goes beyond the paper, `variables`
 that of worlds made of variables; their parts have names of their own. `logs` is the study of
-policies learned from logs, `scoreboard` plays every learner in eight worlds (paper: 90 minutes).
-Scales are smoke (seconds), quick (a minute; a few for a study), paper (an hour for a study) and
-full (the study's 100,000 episodes; else the same as paper). Finished trials are kept: the same
-command goes on where it stopped."""
+policies learned from logs, `many` that of many tasks of one family, `scoreboard` plays every
+learner in eight worlds (paper: 90 minutes). Scales are smoke (seconds), quick (a minute; a few for
+a study), paper (an hour for a study) and full (the study's 100,000 episodes; else the same as
+paper). Finished trials are kept: the same command goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ FEW = 5  # artefacts whose tables are shown in the terminal
 def options(parser: argparse.ArgumentParser) -> None:
     """Take artefacts, a scale, and where the results go."""
     add = parser.add_argument
-    what = "fig1, table3, ..., logs, scoreboard; many at once: paper, all, demo, analogy, variables"
+    what = (
+        "fig1, table3, ..., logs, many, scoreboard; several: paper, all, demo, analogy, variables"
+    )
     add("artefacts", nargs="*", metavar="ARTEFACT", help=what)
     add("--scale", default="quick", metavar="SCALE", help=f"{', '.join(SCALES)} (default: quick)")
     add("--out", type=Path, metavar="DIR", help="where all goes (default: reproduction-SCALE)")

@@ -7,8 +7,11 @@ on any engine in the same way, and the code of both is part of a trial's digest.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
+from time import thread_time
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -74,3 +77,13 @@ def subject_of(spec: str) -> Any:
         if key not in known:
             raise ValueError(f"{name} has no parameter {key!r}{did_you_mean(key, known)}")
     return kind(**args)
+
+
+@contextmanager
+def timed(spent: dict[str, float], phase: str) -> Iterator[None]:
+    """Count the processor time spent inside."""
+    before = thread_time()
+    try:
+        yield
+    finally:
+        spent[phase] += thread_time() - before

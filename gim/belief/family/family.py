@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim._base import files
-from gim._compile.memory import part
 from gim.analogy.structure.moves import STAY, Outcomes
 from gim.belief.family import rewards
 from gim.belief.family.cells import Cells, cells_of
@@ -39,14 +38,14 @@ from gim.belief.family.outlook import (
     whole_of,
     with_unit,
 )
-from gim.belief.family.rewards import Ahead, Paid
+from gim.belief.family.rewards import Ahead, Paid, Shape
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Bools, Floats, Rows, Space, joined
 from gim.belief.family.words import Difference, differences, said_of_rule, sentences
 from gim.mdp.variables import Variables
 from gim.model.loading import KINDS
 
-AGAIN = 12  # families of units drawn anew
+AGAIN = 12  # limit: families of units drawn anew
 LEAVE = 8.0  # nats beyond the prior odds that it takes to leave a family
 
 
@@ -140,18 +139,18 @@ class Family:
         rows, explained = self.seen(rows)
         kinds = self.kinds if rng is None else self.resampled[rng.integers(AGAIN)]
         table, view = self.table, outlook(self.table, kinds, rows, explained, rng)
-        p, whole = view.p, view.p.sum(axis=0)
+        p, whole = view.p, view.whole
         own = rewards.own_of(table, self.paid, rewards.tempered(rows), ahead_of(view, table, rows))
         r, variance = np.zeros(whole.shape), np.zeros(whole.shape)
         for way in range(len(p)):
             i, t = np.nonzero(p[way])
-            ahead = view.ahead(table, i, t, way)
+            ahead = view.ahead(i, t, way)
             said, doubt = rewards.said_of(table, self.paid, own, i, t, ahead, way)
             if rng is not None:
                 said = said + rng.standard_normal() * np.sqrt(doubt)
             r[i, t] += p[way, i, t] * said
             variance[i, t] += p[way, i, t] * doubt
-        r = np.where(whole > 0, r / np.where(whole > 0, whole, 1.0), 0.0)
+        r /= np.where(whole > 0, whole, 1.0)
         return Found(whole, view.behind, r, variance.sum(axis=1), view.share, view.evidence)
 
     @cached_property
@@ -165,7 +164,8 @@ class Family:
         start, found = placed(self.kinds, cells.layout), []
         for _ in range(AGAIN):
             often = np.bincount(rng.integers(U, size=U), minlength=U)[cells.task]
-            kinds = fitted(cells._replace(X=np.repeat(cells.X, often, axis=0)), forms, start=start)
+            some = cells._replace(X=np.repeat(cells.X, often, axis=0))
+            kinds = fitted(some, forms, self.chosen[0].kappa, start)
             found.append(whole_of(self.table, cells.layout, kinds))
         return found
 
@@ -310,58 +310,42 @@ def foreseen(table: Table, whole: Whole, rows: Rows, explained: Bools, units: in
 
 # -- as a file
 
+TUPLES = {of.__name__: of for of in (Candidate, Form, Outcomes, Paid, Rows, Rule, Shape, Whole)}
+
 
 def pack(family: Family) -> files.Packed:
     """Arrays and JSON that `unpack` turns into the same family."""
-    space, best = family.space, family.chosen[0]
+    space = family.space
     arrays: dict[str, Any] = {"available": space.available, "terminal": space.terminal}
     meta: dict[str, Any] = {"units": [str(name) for name in family.units]}
     meta |= {"usual": family.usual, "outside": [str(name) for name in family.outside]}
     for name in ("variables", "action_variables"):
         if (told := getattr(space, name)) is not None:
             arrays[name], meta[name] = told.pack()
-    arrays |= {f"rows.{name}": value for name, value in family.rows._asdict().items()}
-    rule = best.rule._asdict()
-    forms = [list(form) for form in best.forms]
-    meta["chosen"] = {"rule": rule, "forms": forms, "kappa": best.kappa}
-    arrays["scores"] = best.scores
-    kinds = family.kinds
-    arrays |= {"node": kinds.node, "weight": kinds.weight}
-    meta["kinds"] = {"forms": [list(form) for form in kinds.forms], "eps": kinds.eps}
-    for name in ("m", "kappa", "behind"):
-        arrays |= {f"{name}.{f}": value for f, value in enumerate(getattr(kinds, name))}
-    if family.table.outcomes is not None:
-        arrays |= {f"moves.{k}": v for k, v in family.table.outcomes._asdict().items()}
-    for name, paid in (("paid", family.paid), ("comes", family.comes)):
-        if paid is not None:
-            packed, meta[name] = packed_paid(paid)
-            arrays |= {f"{name}.{key}": value for key, value in packed.items()}
+    made = family.chosen[0], family.table.outcomes, family.kinds, family.paid, family.comes
+    meta["made"] = taken_apart((*made, family.rows), "made", arrays)
     return files.Packed(arrays, meta)
 
 
-def packed_paid(paid: Paid) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What rows pay, as arrays and JSON."""
-    arrays: dict[str, Any] = {"line": paid.line, "columns": paid.columns}
-    for name in ("common", "between", "differ"):
-        arrays |= {f"{name}.{level}": v for level, v in enumerate(getattr(paid, name))}
-    shape = {"line": paid.shape.line, "chain": list(paid.shape.chain)}
-    rest = {"noise": paid.noise, "range": list(paid.range)}
-    return arrays, shape | rest
+def taken_apart(value: Any, name: str, arrays: dict[str, Any]) -> Any:
+    """Tuples of arrays and of what JSON holds, as JSON; the arrays are put beside it."""
+    if isinstance(value, np.ndarray):
+        arrays[name] = value
+        return {"array": name}
+    if isinstance(value, tuple):
+        parts = [taken_apart(each, f"{name}.{k}", arrays) for k, each in enumerate(value)]
+        return {"kind": type(value).__name__, "parts": parts}
+    return value.item() if isinstance(value, np.generic) else value
 
 
-def unpacked_paid(arrays: Any, meta: Any) -> Paid:
+def put_together(told: Any, arrays: Any) -> Any:
     """The inverse."""
-    levels = range(len(meta["chain"]))
-    return Paid(
-        rewards.Shape(meta["line"], tuple(meta["chain"])),
-        arrays["line"],
-        arrays["columns"],
-        tuple(arrays[f"common.{level}"] for level in levels),
-        tuple(arrays[f"between.{level}"] for level in levels),
-        tuple(arrays[f"differ.{level}"] for level in levels),
-        meta["noise"],
-        tuple(meta["range"]),
-    )
+    if not isinstance(told, dict):
+        return told
+    if "array" in told:
+        return arrays[told["array"]]
+    parts = [put_together(each, arrays) for each in told["parts"]]
+    return TUPLES[told["kind"]](*parts) if told["kind"] in TUPLES else tuple(parts)
 
 
 def unpack(arrays: Any, meta: Any) -> Family:
@@ -371,34 +355,11 @@ def unpack(arrays: Any, meta: Any) -> Family:
         for name in ("variables", "action_variables")
     )
     space = Space(arrays["available"], states, actions, arrays["terminal"])
-    rows = Rows(*(arrays[f"rows.{name}"] for name in Rows._fields))
-    said = meta["chosen"]
-    rule = dict(said["rule"])
-    rule["features"] = tuple(rule["features"])
-    rule["shift"] = None if rule["shift"] is None else tuple(rule["shift"])
-    forms = tuple(Form(*form) for form in said["forms"])
-    best = Candidate(Rule(**rule), forms, said["kappa"], arrays["scores"])
-    moves = None
-    if "moves.add" in arrays:
-        moves = Outcomes(*(arrays[f"moves.{name}"] for name in Outcomes._fields))
-    parts = range(len(meta["kinds"]["forms"]))
-    whole = Whole(
-        tuple(Form(*form) for form in meta["kinds"]["forms"]),
-        arrays["node"],
-        arrays["weight"],
-        tuple(arrays[f"m.{f}"] for f in parts),
-        tuple(arrays[f"kappa.{f}"] for f in parts),
-        tuple(arrays[f"behind.{f}"] for f in parts),
-        meta["kinds"]["eps"],
-    )
-    paid, comes = (
-        unpacked_paid(part(arrays, f"{name}."), meta[name]) if name in meta else None
-        for name in ("paid", "comes")
-    )
-    assert paid is not None
-    table = Table(best.rule, space, rows, moves)
+    best, moves, kinds, paid, comes, rows = put_together(meta["made"], arrays)
     told = tuple(meta["units"]), meta["usual"], tuple(meta["outside"])
-    return Family(space, table, whole, paid, comes, (best,), rows, *told)
+    return Family(
+        space, Table(best.rule, space, rows, moves), kinds, paid, comes, (best,), rows, *told
+    )
 
 
 KINDS["family"] = unpack

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,6 +46,7 @@ class Outlook:
         self.p, self.behind = np.zeros((len(table.base), P, S)), np.zeros(P)
         self.moved = np.zeros((*self.p.shape, k if self.p.size * k <= MOST_MOVED else 0))
         self.share, self.evidence = share, evidence
+        self.codes = table.space.bare.codes.astype(np.float64)
 
     def fill(self, table: Table, pairs: Ints, theta: list[Floats], behind: list[Floats]) -> None:
         """The rows of some pairs by the distributions of their outcomes."""
@@ -64,15 +66,23 @@ class Outlook:
             self.moved[..., v] += np.bincount(key, moved, size).reshape(self.p.shape)
         self.behind[pairs] = least
 
-    def ahead(self, table: Table, pair: Ints, t: Ints, way: Any) -> Ahead:
+    @cached_property
+    def whole(self) -> Floats:
+        """[P, S] chances of next states, once all rows are filled."""
+        return np.asarray(self.p.sum(axis=0))
+
+    @cached_property
+    def expected(self) -> Floats:
+        """[P, 2k] the next state and the change that are to be expected."""
+        return np.column_stack([self.whole @ self.codes, self.moved.sum(axis=(0, 2))])
+
+    def ahead(self, pair: Ints, t: Ints, way: Any) -> Ahead:
         """What a line may look at, of rows that lead from pairs to next states."""
-        codes = table.space.bare.codes.astype(np.float64)
         chance = np.maximum(self.p[way, pair, t], 1e-12)[:, None]
-        whole = self.p.sum(axis=0)
-        came = np.column_stack([codes[t], self.moved[way, pair, t] / chance])
-        expected = np.column_stack([whole @ codes, self.moved.sum(axis=(0, 2))])
-        leads = whole[pair] if whole.shape[1] <= rewards.TOGETHER else np.zeros((len(pair), 0))
-        return Ahead(came, expected[pair], leads)
+        came = np.column_stack([self.codes[t], self.moved[way, pair, t] / chance])
+        few = self.p.shape[2] <= rewards.TOGETHER
+        leads = self.whole[pair] if few else np.zeros((len(pair), 0))
+        return Ahead(came, self.expected[pair], leads)
 
 
 def outlook(
@@ -106,7 +116,7 @@ def outlook(
 def ahead_of(view: Outlook, table: Table, rows: Rows) -> Ahead:
     """What a line may look at, of the rows of a unit."""
     way = np.minimum(rows.way, len(view.p) - 1)
-    return view.ahead(table, rows.pair, rows.next, way)
+    return view.ahead(rows.pair, rows.next, way)
 
 
 def blindly(table: Table, rows: Rows) -> Ahead:

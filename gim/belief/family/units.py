@@ -49,15 +49,6 @@ def rows_of(unit: Any, s: Any, a: Any, r: Any, t: Any, A: int, n: Any = None) ->
     )
 
 
-def rows_of_counts(unit: int, n: Any, R: Any) -> Rows:
-    """The same from counts [S, A, S] and sums of rewards [S, A] or [S, A, S]."""
-    n, R = np.asarray(n, np.float64), np.asarray(R, np.float64)
-    s, a, t = np.nonzero(n)
-    visits = n[s, a, t]
-    paid = R[s, a, t] / visits if R.ndim == 3 else R[s, a] / n.sum(axis=2)[s, a]
-    return rows_of(np.full(len(s), unit), s, a, paid, t, n.shape[1], visits)
-
-
 class Space:
     """States and actions that all units share, and what they are made of.
 

@@ -22,8 +22,9 @@ import csv
 import io
 import json
 import re
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -172,7 +173,8 @@ def _changes(head: _Head, rows: list[_Row]) -> Changes:
     """Put lines together: those of a state, and of those the ones of a step, stand side by side."""
     labels, variables, seen = [], [], []
     state, step, found = [], [], []
-    for row, before in zip(rows, _before(rows), strict=True):
+    for before, row in pairwise([None, *rows]):
+        assert row is not None
         new = before is None or (row.state, row.variables) != (before.state, before.variables)
         if new:
             labels.append(row.state)
@@ -198,8 +200,3 @@ def _changes(head: _Head, rows: list[_Row]) -> Changes:
         np.array(found),
         np.array(seen) if head.marked else None,
     )
-
-
-def _before(rows: list[_Row]) -> Iterator[_Row | None]:
-    yield None
-    yield from rows[:-1]

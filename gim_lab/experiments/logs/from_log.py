@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from time import thread_time
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -23,7 +20,7 @@ from gim.logs.truth import placed
 from gim.mdp.policy import Policy
 from gim_lab.experiments.logs.places import PLACES, Place
 from gim_lab.trials import measures
-from gim_lab.trials.subject import Measured, Subject
+from gim_lab.trials.subject import Measured, Subject, timed
 
 if TYPE_CHECKING:
     from gim_lab.trials.trial import Trial
@@ -92,13 +89,3 @@ def _bounds(log: Log, policy: Any, behind: Inferred) -> dict[str, float]:
     method = safe_policy(DEFAULT)
     learned = Learned(log, named, behind.model, method, behind)
     return {"lower": learned.value.lower, "upper": learned.value.upper}
-
-
-@contextmanager
-def timed(spent: dict[str, float], phase: str) -> Iterator[None]:
-    """Count the processor time spent inside."""
-    before = thread_time()
-    try:
-        yield
-    finally:
-        spent[phase] += thread_time() - before
