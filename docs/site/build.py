@@ -46,6 +46,7 @@ ORDER = [  # of the gallery: as people ask
     "enough_runs",
     "certificate",
     "inventory",
+    "many_shops",
     "queues",
     "replacement",
     "reproduce_figure",

@@ -53,7 +53,7 @@ def family(of: Any) -> Any:
     kind, many = kinds_of(given, 0)
     order = np.argsort(found[0].value, kind="stable")
     tall = max(0.9 + 0.15 * min(len(order), NAMED), 2.0)
-    made, axes = figure(1.6 + 3.2 * len(found), tall, columns=len(found))
+    made, axes = figure(1.3 + 1.9 * len(found), tall, columns=len(found))
     for axis, each in zip(axes[0], found, strict=True):
         for j in range(many):
             at = np.flatnonzero(kind[order] == j)
@@ -61,6 +61,7 @@ def family(of: Any) -> Any:
             axis.hlines(at, low, high, COLOURS[j % len(COLOURS)], lw=1.2)
             axis.plot(each.value[order[at]], at, "o", ms=3.5, color=COLOURS[j % len(COLOURS)])
         axis.set(title=folded(each.what, LABEL), ylim=(-0.8, len(order) - 0.2), yticks=[])
+        axis.locator_params(axis="x", nbins=4)
     if len(order) <= NAMED:
         names = [folded(given.units[k], LABEL) for k in order]
         axes[0, 0].set_yticks(range(len(order)), names, fontsize=7)

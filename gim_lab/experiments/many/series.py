@@ -26,14 +26,13 @@ if TYPE_CHECKING:
     from gim_lab.trials.trial import Trial
 
 FIRST = (1, 5, 20, 100)  # episodes
-ALONE, SHARED, POOLED, TEMPLATES, CARRIED = (
+METHODS = ALONE, SHARED, POOLED, TEMPLATES, CARRIED = (
     "alone",
     "family",
-    "one plan for all",
-    "TempLe",
+    "pooled",
+    "temple",
     "carried",
 )
-METHODS = (ALONE, SHARED, POOLED, TEMPLATES, CARRIED)
 LEARNERS = {
     POOLED: "ucbvi",  # the visits of all worlds so far count as its own
     TEMPLATES: "rmax:m=20,infer=by_templates(m=5)",
@@ -67,9 +66,9 @@ class Many(Subject):
         best = np.array([world.optimal_return() for world in worlds])
         found |= {"optimum": best, "base": base_of(family, worlds)}
         first = min(family.first, len(worlds) - 1)
-        scored = found["first 100"][first:]
+        scored = found["first_100"][first:]
         columns = dict.fromkeys((*measures.MEASURES, *measures.CERTIFIED), math.nan) | {
-            "score": share_of(found, "first 100", first),
+            "score": share_of(found, "first_100", first),
             "mean_return": float(scored.mean()),
             "optimal_return": float(best[first:].mean()),
             "explored": False,
@@ -78,7 +77,7 @@ class Many(Subject):
             "H": worlds[0].horizon,
             "notes": "",
         }
-        return columns, found | measures.curves(found["first 100"]), spent
+        return columns, found | measures.curves(found["first_100"]), spent
 
     def online(self, worlds: list[TabularMDP], seed: int) -> dict[str, Floats]:
         """Mean returns of the first episodes, by world."""
@@ -95,7 +94,7 @@ class Many(Subject):
                 done = run(LEARNERS[self.method], world, self.episodes, seed=number, **more)
                 models.append(done.model)
                 returns.append(done.returns)
-        return {f"first {n}": np.array([each[:n].mean() for each in returns]) for n in FIRST}
+        return {f"first_{n}": np.array([each[:n].mean() for each in returns]) for n in FIRST}
 
     def logged(
         self, family: Family, worlds: list[TabularMDP], rng: np.random.Generator
@@ -118,7 +117,7 @@ class Many(Subject):
         for k, world in enumerate(worlds):
             policy = placed(np.asarray(learned[k].policy), learned[k].log, world)
             worth.append(float(world.start @ evaluate(world, policy)[0]))
-        return {f"first {n}": np.array(worth) for n in FIRST}
+        return {f"first_{n}": np.array(worth) for n in FIRST}
 
 
 NAMES: Any = {"state": "s", "action": "a", "reward": "r", "next_state": "t"}

@@ -32,8 +32,8 @@ RUNS = {"smoke": 1, "quick": 1, "paper": 5, "full": 10}
 LONG = 3000  # episodes of a series, from which on there are as many runs as FEW
 FEW = 2
 MOST = {"smoke": (3, 2), "quick": (6, 10)}  # worlds of a series and episodes in each
-REHEARSED = ("shops", "online", "low rank")  # all that is played at scale smoke
-CURVE = "first 5"  # what is drawn by the number of the task
+REHEARSED = ("shops", "online", "low_rank")  # all that is played at scale smoke
+CURVE = "first_5"  # what is drawn by the number of the task
 
 
 class ManyTasks(Experiment, name="many"):
@@ -89,7 +89,7 @@ def methods_of(key: str, family: Family) -> Sequence[str]:
         return METHODS[:3]
     if family.tasks == 1:
         return ALONE, SHARED
-    return METHODS if key == "low rank" else METHODS[:4]
+    return METHODS if key == "low_rank" else METHODS[:4]
 
 
 def cell_of(key: str, method: str, rows: int, scale: Scale) -> Cell:
@@ -148,7 +148,7 @@ def told(values: Floats) -> str:
 def log_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
     """A row for each family and size, a column for each way to learn."""
     rows = [
-        [title, *(told(shares(results, cell, "first 1")) for cell in inside)]
+        [title, *(told(shares(results, cell, "first_1")) for cell in inside)]
         for title, inside in by_panel(cells)
     ]
     return Table("Learned from logs", ["family", *METHODS[:3]], rows)
@@ -161,7 +161,7 @@ def online_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         for cell in inside:
             most = episodes_of(cell)
             counted = [n for k, n in enumerate(FIRST) if k == 0 or n <= most]
-            each = [told(shares(results, cell, f"first {n}")) for n in counted]
+            each = [told(shares(results, cell, f"first_{n}")) for n in counted]
             rows.append([title, cell.agent, *each, *["-"] * (len(FIRST) - len(each))])
     heads = ["family", "learner", *(f"first {n}" for n in FIRST)]
     return Table("Learned online, by episodes of a new task", heads, rows)

@@ -235,7 +235,7 @@ FAMILIES: Mapping[str, Family] = {
     "maze": Family("TempLe's maze", "gridworld", mazes, 20, 100, first=10),
     "grid": Family("TempLe's grid", "gridworld:slip=0.4", grids, 20, 100, first=10),
     "dark": Family("Darkroom", "gridworld:height=10,width=10,slip=0", dark_rooms, 12, 5, first=4),
-    "low rank": Family(
+    "low_rank": Family(
         "low rank, cores of their own",
         "shared_factors",
         lambda rng, n: low_rank_family(n, rng=rng),
@@ -245,6 +245,6 @@ FAMILIES: Mapping[str, Family] = {
     ),
     "unrelated": _harm("unrelated", 6),
     "misleading": _harm("misleading", 6),
-    "wrong member": _harm("wrong member", 7),
+    "wrong_member": _harm("wrong member", 7),
     "alone": _harm("family of one", 1),
 }
