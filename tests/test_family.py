@@ -262,6 +262,20 @@ def test_units_of_a_log_are_a_mapping(keep):
         units["shop 99"]
 
 
+def test_a_log_of_one_more_unit_is_learned_by_its_family():
+    log = gim.from_log(chain(), **COLUMNS, unit="shop", step="day")
+    units = gim.learn(log, horizon=30)
+    part = log.by_unit()["shop 2"]
+    alone = gim.learn(part, horizon=30, prior=units.family)
+    np.testing.assert_array_equal(np.asarray(alone.policy), np.asarray(units["shop 2"].policy))
+    assert alone.value == units["shop 2"].value
+    few = gim.from_log(
+        {name: column[:9] for name, column in chain().items()}, **COLUMNS, step="day"
+    )
+    with pytest.raises(ValueError, match="declare what there can be"):
+        gim.learn(few, horizon=30, prior=units.family)
+
+
 def test_the_command_writes_a_folder_for_each_unit(tmp_path, capsys):
     pd.DataFrame(chain(3)).to_csv(tmp_path / "chain.csv", index=False)
     flags = ["--state", "stock", "--action", "order", "--reward", "paid", "--next", "next"]

@@ -18,12 +18,13 @@ from gim.logs.learned import Learned, scaled
 from gim.logs.log import Log
 from gim.logs.off_policy import Estimate, doubly_robust, steps_of
 from gim.logs.safe import safe_policy, spec_of
-from gim.logs.units import learn_units
+from gim.logs.units import learn_of_family, learn_units
 from gim.logs.worth import values_of
 from gim.mdp.policy import Policy
 from gim.model.learned import LearnedModel
 from gim.model.rewards import Payments
 from gim.planning.checks import checked_discount, checked_weight
+from gim.runs.priors_given import family_in
 
 DEFAULT = "bernstein"  # chosen by `gim reproduce logs`; see docs/logs.md
 FAR = 0.999  # a discount that stands for the average where policies are made safe
@@ -65,7 +66,8 @@ def learn(
         average: learn for the average reward of a step without end, in place of a return: for logs
             of what goes on and on. The policy is the safe one that looks some thousand steps ahead;
             its `gain` and `bias` are those of no end at all, and values are by step.
-        prior: what was learned elsewhere, as in `gim.run`: a model, a log, a run, a path, or a list
+        prior: what was learned elsewhere, as in `gim.run`: the `gim.Family` that the log is of a
+            unit of, or a model, a log, a run, a path, or a list
             of these, in the labels of the log. Inference judges it by what the log has seen;
             without inference its visits count as the log's own.
 
@@ -78,10 +80,12 @@ def learn(
     """
     if not isinstance(log, Log):
         raise ValueError(f"gim.learn takes a gim.Log, not {type(log).__name__}: see gim.from_log")
+    given = {"baseline": baseline, "discount": discount, "horizon": horizon}
+    given |= {"safe": safe, "rewards": rewards, "infer": infer, "average": average}
     if log.units is not None:
-        given = {"baseline": baseline, "discount": discount, "horizon": horizon}
-        given |= {"safe": safe, "rewards": rewards, "infer": infer, "average": average}
         return learn_units(log, given, learn)  # type: ignore[return-value]
+    if (family := family_in(prior)) is not None:
+        return learn_of_family(family, log, given, learn)
     if average:
         if horizon is not None or discount is not None:
             raise ValueError("the average has no end and no discount: leave out horizon, discount")

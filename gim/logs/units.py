@@ -106,17 +106,7 @@ class LearnedUnits(Mapping[Any, Learned]):
         return self._made[None]
 
     def _learned(self, part: Log) -> Learned:
-        options = dict(self.options)
-        if self.family.speaks:
-            careful = "plain" if options.get("safe") is None else options["safe"]
-            alone = inferences.make(options.get("infer"))
-            options |= {"infer": by_family(self.family, alone, rows_of_log(part)), "safe": careful}
-        found = self.learn(part, **options)
-        assert isinstance(found, Learned)
-        told, (low, high) = found.behind.limits
-        least, most = self.family.paid.range
-        limits = told, (min(low, least), max(high, most))  # what others were paid may be paid here
-        return replace(found, behind=found.behind._replace(limits=limits))
+        return learn_of_family(self.family, part, self.options, self.learn)
 
     def differences(self) -> list[Difference]:
         """How units differ, those first that are farthest from the others."""
@@ -191,6 +181,33 @@ def _worth(learned: Learned) -> str:
     case = learned.behind.case
     v = values_of(case, np.asarray(learned.policy))
     return f"{float(learned.log.start @ (v if v.ndim == 1 else v[0])):.4g}"
+
+
+def learn_of_family(
+    family: Family, log: Log, options: Mapping[str, Any], learn: Callable[..., Any]
+) -> Learned:
+    """What a log says of a unit of a family; see `learn_units`."""
+    space = family.space
+    pairs = (space.variables, log.variables), (space.action_variables, log.action_variables)
+    alike = all(
+        x is y or (not (x is None or y is None) and np.array_equal(x.codes, y.codes))
+        for x, y in pairs
+    )
+    if (space.S, space.A) != (log.S, log.A) or not alike:
+        raise ValueError(
+            f"the family has {space.S} states and {space.A} actions, the log {log.S} and {log.A}, "
+            "or not the same ones: declare what there can be, gim.from_log(..., states=)"
+        )
+    if family.speaks:
+        careful = "plain" if options.get("safe") is None else options["safe"]
+        alone = inferences.make(options.get("infer"))
+        options = {**options, "infer": by_family(family, alone, rows_of_log(log)), "safe": careful}
+    found = learn(log, **options)
+    assert isinstance(found, Learned)
+    told, (low, high) = found.behind.limits
+    least, most = family.paid.range
+    limits = told, (min(low, least), max(high, most))  # what others were paid may be paid here
+    return replace(found, behind=found.behind._replace(limits=limits))
 
 
 def learn_units(log: Log, options: Mapping[str, Any], learn: Callable[..., Any]) -> LearnedUnits:

@@ -14,9 +14,9 @@ from gim.belief.family.family import Family, Found
 from gim.belief.family.units import Ints, Rows, rows_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
 
-AGAIN = 1.25  # visits over those at the last look at whether a unit belongs
+AGAIN = 1.25  # limit: visits over those at the last look at whether a unit belongs
 MOST = 200.0  # visits that a prediction is worth at the most
-TAIL = 1e-4  # chance of a next state that is kept
+TAIL = 1e-4  # limit: chance of a next state that is kept
 
 
 @dataclass

@@ -20,15 +20,15 @@ from gim.belief.family.kinds import Form, fitted, posterior, vague
 from gim.belief.family.rules import Rule, Table, contexts, fits, lands, movements
 from gim.belief.family.units import Bools, Floats, Ints, Rows, Space
 
-FOLDS = 3
+FOLDS = 3  # limit: parts of the units, each left out once
 ALONE = (1.0, 4.0, 16.0)  # visits of a vague prior
 STARTS = (20.0, 100.0, 500.0)  # of the concentration: its fixed point hardly moves
 FORMS = (Form(1), Form(2), Form(4), Form(1, 1), Form(1, 2))
-FEW = 40  # units that a search looks at
-KEPT = 3  # rules that are looked at more closely, at each turn
+FEW = 40  # limit: units that a search looks at
+KEPT = 3  # limit: rules that are looked at more closely, at each turn
 ODD = 0.05  # of units may not belong, and do what they do pair by pair
 PART = 2.0  # nats by which each part of a rule must make units likelier
-FINALISTS = 2  # rules for which all forms are tried
+FINALISTS = 2  # limit: rules for which all forms are tried
 
 
 class Candidate(NamedTuple):

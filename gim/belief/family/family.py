@@ -45,7 +45,7 @@ from gim.belief.family.words import Difference, differences, said_of_rule, sente
 from gim.mdp.variables import Variables
 from gim.model.loading import KINDS
 
-AGAIN = 12  # families of units drawn anew
+AGAIN = 12  # limit: families of units drawn anew
 LEAVE = 8.0  # nats beyond the prior odds that it takes to leave a family
 
 
@@ -164,7 +164,8 @@ class Family:
         start, found = placed(self.kinds, cells.layout), []
         for _ in range(AGAIN):
             often = np.bincount(rng.integers(U, size=U), minlength=U)[cells.task]
-            kinds = fitted(cells._replace(X=np.repeat(cells.X, often, axis=0)), forms, start=start)
+            some = cells._replace(X=np.repeat(cells.X, often, axis=0))
+            kinds = fitted(some, forms, self.chosen[0].kappa, start)
             found.append(whole_of(self.table, cells.layout, kinds))
         return found
 

@@ -21,14 +21,16 @@ from scipy.special import digamma, gammaln, logsumexp, softmax
 from gim.belief.family.cells import Cells, Layout
 from gim.belief.family.units import Bools, Floats, Ints
 
-OUTER, INNER = 30, 3  # iterations of the family, and of units for each
-REST = 12  # of units, at the end
-STILL = 2e-4  # of the evidence, for each row, by which it must grow to go on
-GRID = 17, 5  # places on a curve of one dimension, and on each of two
+OUTER, INNER = 30, 3  # limit: iterations of the family, and of units for each
+REST = 12  # limit: of units, at the end
+STILL = 2e-4  # limit: of the evidence, for each row, by which it must grow to go on
+GRID = 17, 5  # limit: places on a curve of one dimension, and on each of two
 FAR = 2.2  # how far the grid goes
 PRIOR = 1.0  # visits that outcomes share before anything is seen
 SLOPE = 0.5  # precision of the slopes of a curve
-STEPS = 15  # of the optimiser, for a curve
+ODD = 0.01  # of rows that no outcome explains, before anything is seen
+ROWS = 50.0  # that this counts for
+STEPS = 15  # limit: of the optimiser, for a curve
 
 
 class Form(NamedTuple):
@@ -146,7 +148,7 @@ def divergence(layout: Layout, alpha: Floats, a: Floats, log_theta: Floats) -> F
     return np.asarray(by_group.sum(axis=-1) + by_outcome.sum(axis=-1))
 
 
-def vague(layout: Layout, kappa: float, eps: float = 0.01) -> Kinds:
+def vague(layout: Layout, kappa: float, eps: float = ODD) -> Kinds:
     """No family: every outcome alike."""
     G, F = len(layout.begin), len(layout.of)
     forms = (Form(),) * F
@@ -160,7 +162,7 @@ def vague(layout: Layout, kappa: float, eps: float = 0.01) -> Kinds:
 def fitted(
     cells: Cells,
     forms: tuple[Form, ...],
-    kappa: float = 20.0,
+    kappa: float,
     start: Kinds | None = None,
     outer: int = OUTER,
 ) -> Kinds:
@@ -225,7 +227,7 @@ def _begun(cells: Cells, forms: tuple[Form, ...], kappa: float) -> Kinds:
     G = len(layout.begin)
     full = np.full(G, float(kappa))
     behind = many.sum(axis=0) + PRIOR
-    return Kinds(forms, node, weight / weight.sum(), m, full, behind, 0.01, tuple(curves))
+    return Kinds(forms, node, weight / weight.sum(), m, full, behind, ODD, tuple(curves))
 
 
 def _sums(x: Floats, group: Ints) -> Floats:
@@ -276,7 +278,7 @@ def _maximised(layout: Layout, X: Floats, found: Posterior, L: Floats, old: Kind
     behind = np.einsum("uj,ujg->g", r, Lg) + PRIOR
     _, chance = shared_out(layout, X, w_of(layout, found.alpha), old.eps)
     odd = np.einsum("um,ujm,uj->", X, old.eps / layout.S / chance, r)
-    eps = float(np.clip((odd + 0.5) / (X.sum() + 50.0), 1e-5, 0.2))
+    eps = float((odd + ODD * ROWS) / (X.sum() + ROWS))
     return Kinds(old.forms, old.node, weight / weight.sum(), m, kappa, behind, eps, tuple(curves))
 
 

@@ -23,7 +23,6 @@ from gim.analogy.structure.triples import distinct
 from gim.belief.family.rules import Table
 from gim.belief.family.units import Bools, Floats, Ints, Rows
 
-FOLDS = 3
 SHOWN = 3  # different rows that a column must rest on
 EXACT = 1e-6  # of the spread of rewards: what is so near is the same
 CLEARLY = 0.8  # of the error that is left, by which columns of actions must be better
@@ -31,14 +30,15 @@ BETTER = 0.97  # of the error that is left, by which a finer key must be better
 STILL = 1e-9
 OFTEN = 5.0  # times that a row counts for at the most, about
 UNKNOWN = 0.5  # of the variance of keys: that of units, as long as none were compared
-TOGETHER = 128  # keys up to which it is told how units' own values go together
-TURNS = 8  # of the iteration that finds out
+FOLDS = 3  # limit: parts of the units, each left out once
+TOGETHER = 128  # limit: keys up to which it is told how units' own values go together
+TURNS = 8  # limit: of the iteration that finds out
 WORTH = 2.0  # units that the belief that keys are independent counts for
 RIDGE = 1e-4  # of the variance of a column, that its coefficient is shrunk by
 APART = 1e-6  # of its length: what a column must have that no other explains
 
 # What a key may look at.
-NOTHING, NEXT, ACTION, STATE, PAIR, MOVE, TRIPLE, AFTER, LEADS = range(9)
+NOTHING, NEXT, ACTION, STATE, PAIR, MOVE, TRIPLE, AFTER, LEADS = 0, 1, 2, 3, 4, 5, 6, 7, 8
 CHAINS = (
     (),
     (NOTHING,),
@@ -53,7 +53,7 @@ CHAINS = (
     (NOTHING, LEADS),
 )
 # What a line looks at ahead: nothing, for there is none; what came; what was to be expected.
-NONE, CAME, EXPECTED = LINES = range(3)
+NONE, CAME, EXPECTED = LINES = 0, 1, 2
 
 
 class Shape(NamedTuple):

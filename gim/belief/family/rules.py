@@ -29,7 +29,7 @@ from gim.analogy.structure.moves import (
 from gim.analogy.structure.triples import Triples
 from gim.belief.family.units import Bools, Ints, Rows, Space
 
-MOST = 64  # changes that are told apart
+MOST = 64  # limit: changes that are told apart
 MOST_LAND = 1 << 24  # pairs times outcomes
 EDGES = {CLIP: "stopped at edges", STAY: "blocked at edges", WRAP: "round the edges"}
 
