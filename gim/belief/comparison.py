@@ -82,6 +82,7 @@ class Said(NamedTuple):
     q: Floats  # [K]
     acting: Floats  # [A, K] those of each action; [0, K] where there are too many
     shifted: Floats  # [E, K] shifted ones
+    apart: Floats  # [E, P] the divergence of these
     names: tuple[str, ...]  # [E] of the variables that are shifted
 
 
@@ -196,7 +197,7 @@ class Comparison:
         scales = list(self.scales())
         actions = self.A if self.A > 1 and self.A * len(self.of) <= ENTRIES else 0
         x = np.array([x for _, x in scales]).reshape(len(scales), self.S)
-        q, acting, shifted = _read(
+        q, acting, shifted, apart = _read(
             self.prior.q,
             self.prior.next,
             self.prior.first,
@@ -209,13 +210,13 @@ class Comparison:
             np.array(SHIFTS),
         )
         names = tuple(name for name, _ in scales for _ in SHIFTS)
-        useful = np.flatnonzero(shifted.any(axis=1))
+        useful = np.flatnonzero(apart.max(axis=1, initial=0.0) > 0)
         leak = np.maximum(self.prior.leak.ravel()[self.pairs], 1.0 / (self.behind + 2.0))[self.of]
         # What so many visits have not shown may still come:
         plain, others, tilted = (
             (1.0 - leak) * each + leak / self.S for each in (q, acting, shifted[useful])
         )
-        return Said(plain, others, tilted, tuple(names[i] for i in useful))
+        return Said(plain, others, tilted, apart[useful], tuple(names[i] for i in useful))
 
     def scales(self) -> Iterator[tuple[str, Floats]]:
         """The variables whose values have an order; the number of a state where none is known."""
@@ -275,7 +276,7 @@ class Comparison:
         weighed = old - known + np.minimum(new - unknown, most)
         return np.minimum(weighed, old + new - self.lawless)
 
-    def _following(self, q: Floats) -> Floats:
+    def _following(self, q: Floats, past: bool = True) -> Floats:
         """The same where pairs with a rule now follow one of these, [E, K]: [E, J, G].
 
         Others go on as before. Had it always been so, the rule is wrong, and nothing has changed.
@@ -289,6 +290,8 @@ class Comparison:
             for here in (self.met, ~self.met)
         )
         now = self._against(old.transpose(1, 0, 2), new.transpose(1, 0, 2))
+        if not past:
+            return now
         had = np.maximum(self.N - self.since, 0.0)
         rule = (np.log(self.said.q) * self.ruled[self.of])[:, None]
         return np.minimum(now, self._grouped(had, rule - said, actions).transpose(1, 0, 2))
@@ -306,7 +309,11 @@ class Comparison:
             [("anew", self._against(met @ self.groups, (self.anew - met) @ self.groups))]
         ]
         if self.ruled.any() and len(self.said.shifted):
-            shifted = self._following(self.said.shifted)
+            visits = np.maximum(self.n_since @ self.groups, 1e-9)
+            most = [
+                (self.n_since * self.behind * d) @ self.groups / visits for d in self.said.apart
+            ]
+            shifted = np.minimum(self._following(self.said.shifted, past=False), most)
             kinds.append(list(zip(self.said.names, shifted, strict=True)))
         found = [_told("all", *_weighed(kinds, slice(0, 1)))]
         acting = np.zeros((0, self.J, self.A + 1))
@@ -495,7 +502,7 @@ def _read(
     """What a prior says of pairs and next states [K], see `Said`; pairs begin at `begin` [P]."""
     K, P, V, Z = pair.size, begin.size, scales.shape[0], shifts.size
     said, acting, tilted = np.zeros(K), np.zeros((actions, K)), np.zeros((V * Z, K))
-    mean, variance = np.zeros((V, P)), np.zeros(V)
+    apart, mean, variance = np.zeros((V * Z, P)), np.zeros((V, P)), np.zeros(V)
     for k in range(K):
         said[k] = _entry(q, next, first, pair[k], to[k])
         for a in range(actions):
@@ -516,11 +523,12 @@ def _read(
                 i, total = pair[begin[p]], 0.0
                 for e in range(first[i], first[i + 1]):
                     total += q[e] * _tilt(slope * (scales[v, next[e]] - mean[v, p]))
+                apart[row, p] = math.log(max(total, 1e-300)) if first[i] < first[i + 1] else 0.0
                 last = begin[p + 1] if p + 1 < P else K
                 for k in range(begin[p], last):
                     up = _tilt(slope * (scales[v, to[k]] - mean[v, p]))
                     tilted[row, k] = said[k] * up / max(total, 1e-300)
-    return said, acting, tilted
+    return said, acting, tilted, apart
 
 
 @hot
