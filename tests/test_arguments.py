@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +10,6 @@ import pytest
 
 import gim
 from gim import planning
-from gim._base import params
 from gim._base.arguments import as_whole, whole
 from gim.envs.worlds import world_of
 from gim_lab.engines.base import engine_of
@@ -115,17 +113,3 @@ def test_a_discount_over_a_horizon_is_the_same_everywhere(wrong):
     assert len(said) == 1
     for right in (0, 1, np.float32(0.5)):
         assert MDP.with_(discount=right).discount == right
-
-
-def test_annotations_are_read_once(monkeypatch):
-    reads = []
-    plain = params.get_type_hints
-    monkeypatch.setattr(params, "get_type_hints", lambda *a, **k: reads.append(a) or plain(*a, **k))
-
-    @dataclass(frozen=True)
-    class Thing(params.Params):
-        size: int = 1
-
-    for size in (1, 2, 3):
-        assert Thing(size).size == size
-    assert len(reads) == 1

@@ -424,16 +424,6 @@ def test_files_that_are_no_worlds(refuses, shows) -> None:
         refuses(*words, because="cut.npz is truncated or damaged")
 
 
-def test_a_pickle_is_not_executed(refuses, tmp_path: Path) -> None:
-    class Bomb:
-        def __reduce__(self):
-            return (Path(tmp_path / "executed").touch, ())
-
-    np.savez("bomb.npz", transitions=np.array([Bomb()], object))
-    refuses("train", "bomb.npz", because="not a gim file")
-    refuses("train", "--resume", "bomb.npz", because="not a gim file")
-
-
 def test_a_file_with_a_valid_checksum_and_an_invalid_mdp(refuses) -> None:
     arrays, meta = gim.make("riverswim").pack()
     files.save("half.npz", "mdp", arrays | {"transitions": arrays["transitions"] / 2}, meta)

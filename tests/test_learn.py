@@ -19,6 +19,7 @@ from gim.belief.knowledge import knowledge_of as belief_from
 from gim.cli import main
 from gim.logs import case
 from gim.logs.case import belief_of_log
+from gim.logs.learned import Value
 from gim.logs.page import page
 from gim.logs.safe import METHODS
 from gim.model.counts import new_counts
@@ -251,6 +252,11 @@ def test_wanted_names_what_could_be_better():
     wanted = gim.learn(gim.from_log(rows), horizon=5, infer=None).wanted
     assert (wanted[0].state, wanted[0].action, wanted[0].visits) == ("x", "new", 2)
     assert "bad" not in [each.action for each in wanted]
+
+
+def test_a_value_is_told_with_its_bounds():
+    assert str(Value(1.0, 0.5, 2.25)) == "1 (0.5 to 2.25)"
+    assert str(Value(1.0, -np.inf, np.inf)) == "1 (no bound)"
 
 
 @pytest.mark.parametrize("over", [{"horizon": 30}, {"discount": 0.9}, {"average": True}])

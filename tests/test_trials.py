@@ -13,6 +13,7 @@ from importlib.util import find_spec
 import gymnasium
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 
 import gim
 from gim._base.replacing import hold
@@ -23,7 +24,7 @@ from gim_lab import Results, Trial, execute, run_trial
 from gim_lab.engines.base import TrialFailed
 from gim_lab.engines.processes import Pool
 from gim_lab.engines.ray import HELD, PREFIX, sweep
-from gim_lab.engines.threads import _switches, one_thread
+from gim_lab.engines.threads import one_thread
 from gim_lab.trials.execute import Stopped, Tally, grid
 from gim_lab.trials.measures import curves, points
 from gim_lab.trials.result import MACHINE, Result
@@ -311,10 +312,10 @@ def test_a_trial_that_is_listed_twice_is_run_once():
 
 
 def test_a_single_thread_inside_and_as_before_outside():
-    before = [get() for get, _ in _switches()]
+    before = [library["num_threads"] for library in threadpool_info()]
     with one_thread():
-        assert [get() for get, _ in _switches()] == [1] * len(before)
-    assert [get() for get, _ in _switches()] == before
+        assert [library["num_threads"] for library in threadpool_info()] == [1] * len(before)
+    assert [library["num_threads"] for library in threadpool_info()] == before
     if sys.platform == "linux":
         assert before, "no BLAS library with threads was found"
 

@@ -18,6 +18,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+WIDTH = 90  # of what is printed, in letters; tables stay as they are
+
 
 @dataclass
 class Cell:
@@ -91,7 +93,11 @@ def markdown(cells: list[Cell], name: str, pictures: Path) -> str:
             continue
         parts.append(f"```python\n{cell.text}\n```")
         if cell.output.strip():
-            parts.append(f"```text\n{cell.output.rstrip()}\n```")
+            lines = cell.output.rstrip().splitlines()
+            shown = "\n".join(
+                textwrap.fill(line, WIDTH) if "  " not in line else line for line in lines
+            )
+            parts.append(f"```text\n{shown}\n```")
         for picture in cell.pictures:
             number += 1
             pictures.mkdir(parents=True, exist_ok=True)

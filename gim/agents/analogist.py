@@ -8,13 +8,14 @@ open; such errors average out over the H steps of an episode. With y = r + V_{h+
 g = w n0 / N the part of the rule in the estimate,
 
     Q_h(s,a) = E y + .3 g sd(y) / sqrt(B + 1)
-               + sqrt((Var(y) / (N + 1) + d z (max y - E y)^2 / (n + 1)^2 + noise / n_r) / H).
+               + sqrt((Var(y) / (N + 1) + z (d u + e m) + (1 + z) noise / n_r) / H),
+    u = (max V - E V)^2 / (n + 1)^2,  m = (r_max - E r)^2 if n = 0, else 0.
 
-d is the chance that no rule holds at the pair, so that n visits may have missed the best that there
-is: the best next state and, at a pair never met, the largest reward. z is the surprise of an
-average visit and grows with the root of the episodes, so that no run is stuck for ever. The noise
-is that of single rewards. A pair of which nothing is known has the largest value that can come; so
-has one whose action was never tried.
+d is the chance that no rule of next states holds at the pair, so that n visits may have missed the
+best that there is; e the chance that no rule of rewards does at a pair never met, so that it may
+pay the most. z grows with the root of the episodes, so that no run is stuck for ever; for d it is
+the surprise of an average visit, too. The noise is that of single rewards. A pair of which nothing
+is known has the largest value that can come; so has one whose action was never tried.
 
 The range of rewards may say that more is hidden than was met (`gim.agents.unknowns.missing`): a
 pair never met is then worth at least E(r + V0_{h+1}) and its share of that, V0 being the values
@@ -55,10 +56,10 @@ from gim.planning.sweeps import rows_of
 from gim.runs.agent import Agent
 
 GROWTH = 0.3  # of what is open, by the root of the episodes so far
-ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
-WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
-WHOLE = 8  # steps that a whole plan inside an episode may wait for
-AHEAD = 32  # steps that such a plan makes anew where a whole one would wait longer
+ENTRIES = 1 << 19  # of sums over next states, of plans inside an episode, that one step may cost
+WORK = 1 << 20  # numbers that one step of a plan may read, or it is made between episodes alone
+WHOLE = 8  # limit: steps that a whole plan inside an episode may wait for
+AHEAD = 32  # limit: steps that such a plan makes anew where a whole one would wait longer
 
 
 class Memory(NamedTuple):
@@ -166,7 +167,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         S, A, H = task.S, task.A, task.H
         if isinstance(N, Apart):
             kind, blocks = N.rows[:2]
-            work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
+            work = H * (2 * N.met[0].size + blocks.size // 2) + 2 * S * A * (S + EIGHT * H)
             memory.pause[0] = H + work // WORK  # never inside an episode
             room = np.empty((3, EIGHT * len(blocks)))
             return doubting_apart, (N.met, N.n0, kind, blocks, *room), H
@@ -175,6 +176,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:
             ahead = min(H, AHEAD)
         memory.pause[0] = min(H, max(pause(S, A, ahead), entries * ahead // ENTRIES))
+        if entries > WORK:
+            memory.pause[0] = H + entries * H // WORK
         if isinstance(rows, tuple):
             return doubting_csr, rows, ahead
         return doubting_dense, np.ascontiguousarray(rows.T), ahead
@@ -223,25 +226,29 @@ def doubts_of(
     r = np.where(n_r > 0, seen.R.ravel() / paid, largest)
     spread = np.maximum(seen.R2.ravel() / paid - r * r, 0.0) * (n_r > 0)
     new = float(memory.surprise[0] / memory.surprise_weight[0])
-    lawless = np.ones(n.size)
+    lawless = pays = np.ones(n.size)
     if prior.speaks:
         untried = (own == 0) & np.tile(~(counts.n > 0).any(axis=0), task.S)
         if elsewhere:
             untried &= prior.behind.ravel() <= 1.0
         known = known & ~untried
         held = np.where(prior.n0 > 0, (seen.n - counts.n) / np.where(prior.n0 > 0, prior.n0, 1), 0)
-        lawless = np.maximum(unruly(prior), 1.0 - held).ravel()
-    unseen = lawless * np.where(own > 0, new, 1.0) * GROWTH * math.sqrt(1.0 + episode)
+        lawless = np.maximum(prior.doubt, 1.0 - held).ravel()
+        pays = np.where(prior.r_n0 > 0, prior.r_doubt, 1.0).ravel()
+    grown = GROWTH * math.sqrt(1.0 + episode)
+    unseen = lawless * np.where(own > 0, new, 1.0) * grown
     goes_on = np.repeat(~belief.terminal, task.A)
     r = np.where(known, r, np.where(goes_on, np.inf, 0.0))
     return Doubts(
         r=np.where(task.available.ravel(), r, -np.inf),
         one=np.where(known, 1.0 / np.maximum(n, 1e-300), 0.0),
         spread=np.where(known, spread, 0.0),
-        noise=np.where(known & (n_r > 0), pooled / (paid * H), 0.0),
+        noise=np.where(known & (n_r > 0), (1.0 + grown) * pooled / (paid * H), 0.0),
         rule=np.where(known, RULE * rule_doubt(belief, seen).ravel(), 0.0),
         own=np.where(known, 1.0 / (H * (n + 1.0)), 0.0),
         open=np.where(known, unseen / (H * (own + 1.0) ** 2), 0.0),
-        more=np.where(known & (own == 0) & ~belief.rewards.given, largest - r, 0.0),
+        more=np.where(
+            known & (own == 0) & ~belief.rewards.given, pays * grown * (largest - r) ** 2 / H, 0.0
+        ),
         hidden=np.zeros(n.size),
     )

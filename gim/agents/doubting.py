@@ -29,7 +29,7 @@ class Doubts(NamedTuple):
     rule: NDArray[np.float64]  # of the standard deviation: what the rule may be wrong by
     own: NDArray[np.float64]  # of the variance: what the pair may differ from its rule by
     open: NDArray[np.float64]  # of the square of what the best state is better: it may follow, too
-    more: NDArray[np.float64]  # what it may pay besides
+    more: NDArray[np.float64]  # the square of what it may pay besides, by its chance
     hidden: NDArray[np.float64]  # what a pair never met might pay more than all that were
 
 
@@ -75,8 +75,9 @@ def doubting(
             one = doubts.one[i]
             future = mean[i] * one
             variance = max(0.0, square[i] * one - future * future) + doubts.spread[i]
-            better = best - future + doubts.more[i]
-            apart = doubts.own[i] * variance + doubts.open[i] * better * better + doubts.noise[i]
+            better = best - future
+            apart = doubts.own[i] * variance + doubts.open[i] * better * better
+            apart += doubts.more[i] + doubts.noise[i]
             bonus = doubts.rule[i] * math.sqrt(variance) + math.sqrt(apart)
             flat[h, i] = min(ceiling[h], doubts.r[i] + future + bonus)
             if tests:

@@ -12,11 +12,9 @@ import numpy as np
 
 from gim._base.arguments import several
 from gim._base.params import brief
-from gim.logs.joining import world_of_labels
+from gim.logs.joining import counted_in, world_of_labels
 from gim.logs.log import Log
-from gim.logs.triples import counts_of, merged
 from gim.mdp.names import label_of
-from gim.model.tally import tally
 
 LISTED = 1 << 15  # states that are listed, whether they were met or not
 
@@ -66,11 +64,8 @@ def declared(log: Log, states: Any, variables: Any) -> Log:
         raise ValueError("states= are made of other columns than those of the log")
     if set(labels) <= set(own):
         return log
-    world, ((s,), _) = world_of_labels([log], [*own, *labels], log.actions, log.over)
-    S, A = len(world["states"]), len(world["actions"])
-    if log.kept is not None:
-        rows = log.kept._replace(s=s[log.kept.s].astype(np.int32), t=s[log.kept.t].astype(np.int32))
-        counts = tally(S, A, rows.s, rows.a, rows.r, rows.t)
-        return replace(log, **world, kept=rows, counts=counts)
-    seen = merged([log.triples._replace(s=s[log.triples.s], t=s[log.triples.t])], S, A)
-    return replace(log, **world, summed=(seen, log.episodes), counts=counts_of(seen, S, A))
+    world, numbers = world_of_labels([log], [*own, *labels], log.actions, log.over)
+    units = np.arange(len(log.units or (None,)))
+    return replace(
+        log, **world, **counted_in([log], world | {"units": log.units}, numbers, [units])
+    )

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gim.logs.labels import in_order
-from gim.logs.triples import Rows, counts_of, merged, together
+from gim.logs.triples import Rows, Seen, counts_of, merged, together
 from gim.mdp.columns import tell
 from gim.mdp.variables import Variables
 from gim.model.tally import tally
@@ -50,34 +50,33 @@ def joined(one: Any, other: Any) -> dict[str, Any]:
         problems[reason] = problems.get(reason, 0) + n
     world |= {"problems": problems, "reward_range": one.reward_range, "declared": one.declared}
     world |= {name: getattr(one, name) + getattr(other, name) for name in ("skipped", "censored")}
-    S, A = len(world["states"]), len(world["actions"])
-    if one.kept is not None and other.kept is not None:
-        s, a = numbers
-        rows = _rows_of(one.kept, other.kept, s, a, units, len(one.starts))
-        return world | {"counts": tally(S, A, rows.s, rows.a, rows.r, rows.t), "kept": rows}
-    parts = [
-        log.triples._replace(s=s[log.triples.s], a=a[log.triples.a], t=s[log.triples.t],
-                             unit=u[log.triples.unit])
-        for log, s, a, u in zip(both, *numbers, units, strict=True)
-    ]  # fmt: skip
-    seen = merged(parts, S, A)
-    episodes = together([log.episodes for log in both], units, len(world.get("units") or (None,)))
-    return world | {"counts": counts_of(seen, S, A), "kept": None, "summed": (seen, episodes)}
+    return world | counted_in(both, world, numbers, units)
 
 
-def _rows_of(one: Rows, other: Rows, s: Any, a: Any, u: Any, before: int) -> Rows:
-    """The rows of two logs, whose numbers of states, actions and units are these."""
-    parts = []
-    for rows, of_s, of_a, of_u, first in zip((one, other), s, a, u, (0, before), strict=True):
-        unit = None if rows.unit is None else of_u[rows.unit].astype(np.int32)
-        numbered = {"s": of_s[rows.s], "a": of_a[rows.a], "t": of_s[rows.t]}
-        small: Any = {name: x.astype(np.int32) for name, x in numbered.items()}
-        parts.append(rows._replace(episode=rows.episode + np.int32(first), unit=unit, **small))
-    both: Any = [
-        None if x is None or y is None else np.concatenate([x, y])
-        for x, y in zip(*parts, strict=True)
-    ]
-    return Rows(*both)
+def counted_in(
+    logs: Sequence[Any], world: dict[str, Any], numbers: Sequence[Any], units: Sequence[Any]
+) -> dict[str, Any]:
+    """What logs have seen, in a world's numbers of states, actions and units: rows if all have."""
+    S, A, U = len(world["states"]), len(world["actions"]), len(world.get("units") or (None,))
+    rows, seen, first = list[Rows](), list[Seen](), 0
+    for log, s, a, u in zip(logs, *numbers, units, strict=True):
+        each = log.triples
+        seen.append(each._replace(s=s[each.s], a=a[each.a], t=s[each.t], unit=u[each.unit]))
+        if log.kept is not None:
+            x, unit = log.kept, None if log.kept.unit is None else u[log.kept.unit].astype(np.int32)
+            own = {"s": s[x.s].astype(np.int32), "t": s[x.t].astype(np.int32)}
+            own |= {"a": a[x.a].astype(np.int32), "episode": x.episode + np.int32(first)}
+            rows.append(x._replace(unit=unit, **own))
+            first += len(log.starts)
+    if len(rows) == len(logs):
+        both: Any = [None if any(x is None for x in each) else np.concatenate(each)
+                     for each in zip(*rows, strict=True)]  # fmt: skip
+        kept = Rows(*both)
+        counts = tally(S, A, kept.s, kept.a, kept.r, kept.t)
+        return {"counts": counts, "kept": kept, "summed": None}
+    all_seen = merged(seen, S, A)
+    episodes = together([log.episodes for log in logs], units, U)
+    return {"counts": counts_of(all_seen, S, A), "kept": None, "summed": (all_seen, episodes)}
 
 
 def made(

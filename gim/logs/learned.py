@@ -65,6 +65,14 @@ class Value(NamedTuple):
         """Whether there is a bound."""
         return math.isfinite(self.lower) and math.isfinite(self.upper)
 
+    def __str__(self) -> str:
+        return self.told("no bound")
+
+    def told(self, why: str) -> str:
+        """The value with its bounds, or why it has none."""
+        ends = f"{self.lower:.4g} to {self.upper:.4g}" if self.bounded else why
+        return f"{self.estimate:.4g} ({ends})"
+
 
 class Wanted(NamedTuple):
     """A pair worth trying: what it might gain in an episode, and the visits it has."""
@@ -432,7 +440,7 @@ class Learned:
         return reason if rest == self.unseen else f"by analogy with others, or ({rest}) {reason}"
 
     def __repr__(self) -> str:
-        told = _written(self.value, "no bound")
+        told = str(self.value)
         return (
             f"<Learned from {len(self.log)} transitions by {type(self.safe).__name__}: value "
             f"{told}, {self.unseen} pairs never tried>"
@@ -448,9 +456,9 @@ class Learned:
 
     def describe(self) -> str:
         """What came of it, as text: a line for each fact."""
-        gain = _written(self.against(), UNTOLD)
+        gain = self.against().told(UNTOLD)
         lines = [
-            f"value        {_written(self.value, self.no_bound)}{self._over}",
+            f"value        {self.value.told(self.no_bound)}{self._over}",
             f"better       {gain} than the baseline (whoever acted, unless given)",
             f"never tried  {self.unseen or 'none'} of the pairs that the policy plays"
             + (f": it plays them {self._why_untried}" if self.unseen else ""),
@@ -496,9 +504,3 @@ def scaled(found: Estimate, unit: float) -> Estimate:
     """An estimate in another unit."""
     estimate, lower, upper, episodes = found
     return Estimate(unit * estimate, unit * lower, unit * upper, episodes)
-
-
-def _written(value: Value, why: str = "") -> str:
-    if not value.bounded:
-        return f"{value.estimate:.4g} ({why})"
-    return f"{value.estimate:.4g} ({value.lower:.4g} to {value.upper:.4g})"

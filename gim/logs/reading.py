@@ -284,7 +284,8 @@ def with_rows(log: Log, asking: Asking) -> Log:
     r, chance = x["r"].astype(np.float64), x.get("p")
     done, resumed = x["kind"] & ENDED > 0, x["kind"] & RESUMED > 0
     rows = Rows(episode, s, a, r, t, done, chance, resumed, None if log.units is None else u)
-    return replace(log, kept=rows, summed=None, counts=tally(log.S, log.A, s, a, r, t))
+    counts, sql = tally(log.S, log.A, s, a, r, t), tuple(asking.table.told)
+    return replace(log, kept=rows, summed=None, counts=counts, sql=sql)
 
 
 def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:

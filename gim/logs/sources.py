@@ -113,7 +113,7 @@ class Table(ExitStack):
 
     def _asked(self, sql: str) -> Any:
         """An error is one line."""
-        self.told.append(sql)
+        self.told += [sql] * (not sql.startswith("DESCRIBE"))
         try:
             return self.con.execute(sql)
         except self.error as problem:
@@ -245,10 +245,8 @@ class Table(ExitStack):
             head = _header(path)
             self._check(head[1:], path)
             alike.setdefault(head, []).append(path)
-        how = (
-            f"auto_detect = false, header = true, quote = '\"', escape = '\"', nullstr = {MISSING}"
-        )
-        how += f", max_line_size = {LONGEST}, hive_partitioning = false"
+        how = "auto_detect = false, header = true, quote = '\"', escape = '\"', "
+        how += f"nullstr = {MISSING}, max_line_size = {LONGEST}, hive_partitioning = false"
         each = [
             f"SELECT {self.columns()} FROM read_csv([{', '.join(map(_literal, some))}], {how}, "
             f"delim = '{delimiter}', columns = {{{', '.join(_numbered(names))}}})"

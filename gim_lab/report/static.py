@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import textwrap
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
                 made.append(folder / f"{picture.name}-{i}.svg")
                 made[-1].write_text(each.svg, "utf-8")
         for figure in artefact.figures:
-            drawn = draw(figure, given)
+            drawn = plot.looks(_drawn, plot.PAPER)(figure, given)
             for ending in FORMATS:
                 path = folder / f"{figure.name}.{ending}"
                 # No date, so that equal results give equal files.
@@ -47,9 +46,13 @@ def save_figures(artefacts: list[Artefact], folder: Path) -> list[Path]:
     return made
 
 
-@partial(plot.looks, look=plot.PAPER)
+@plot.looks
 def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
     """A matplotlib figure of all panels, with one legend; names have the looks given."""
+    return _drawn(figure, given)
+
+
+def _drawn(figure: Figure, given: dict[str, Look] | None = None) -> Any:
     across = ACROSS.get(len(figure.panels), 3)
     rows = -(-len(figure.panels) // across)
     graph = figure.panels[0].graph
