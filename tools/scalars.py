@@ -72,7 +72,8 @@ class Scalar(NamedTuple):
 def scalars(path: Path) -> Iterator[Scalar]:
     """Those of a file."""
     text = path.read_text()
-    lines, where = text.splitlines(), str(path.relative_to(ROOT))
+    lines = text.splitlines()
+    where = str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else path.name
     tree = ast.parse(text)
     named: set[int] = set()
     for node in ast.walk(tree):
@@ -136,10 +137,9 @@ def _numbers(value: ast.expr, constant: bool) -> Iterator[ast.Constant]:
     """The numbers of a value; of a grid that is listed, or spaced, the first stands for all."""
     if isinstance(value, ast.BinOp) and isinstance(value.op, ast.LShift):
         return
-    alone = isinstance(value, ast.Constant)
-    found = [
-        n for n in ast.walk(value) if isinstance(n, ast.Constant) and _chosen(n, alone and constant)
-    ]
+    alone = isinstance(value, (ast.Constant, ast.Tuple, ast.List))
+    numbers = [n for n in ast.walk(value) if isinstance(n, ast.Constant)]
+    found = [n for n in numbers if _chosen(n, alone and constant)]
     grid = isinstance(value, (ast.Call, ast.Tuple, ast.List, ast.BinOp)) and len(found) > 1
     yield from found[:1] if grid else found
 

@@ -56,10 +56,10 @@ from gim.planning.sweeps import rows_of
 from gim.runs.agent import Agent
 
 GROWTH = 0.3  # of what is open, by the root of the episodes so far
-ENTRIES = 1 << 21  # of sums over next states, of plans inside an episode, that one step may cost
-WORK = 1 << 20  # numbers that a plan goes through where it reads a dense prior apart, by step
-WHOLE = 8  # steps that a whole plan inside an episode may wait for
-AHEAD = 32  # steps that such a plan makes anew where a whole one would wait longer
+ENTRIES = 1 << 19  # of sums over next states, of plans inside an episode, that one step may cost
+WORK = 1 << 20  # numbers that one step of a plan may read, or it is made between episodes alone
+WHOLE = 8  # limit: steps that a whole plan inside an episode may wait for
+AHEAD = 32  # limit: steps that such a plan makes anew where a whole one would wait longer
 
 
 class Memory(NamedTuple):
@@ -167,7 +167,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         S, A, H = task.S, task.A, task.H
         if isinstance(N, Apart):
             kind, blocks = N.rows[:2]
-            work = 2 * S * A * S + H * (16 * S * A + 2 * N.met[0].size + blocks.size // 2)
+            work = H * (2 * N.met[0].size + blocks.size // 2) + 2 * S * A * (S + EIGHT * H)
             memory.pause[0] = H + work // WORK  # never inside an episode
             room = np.empty((3, EIGHT * len(blocks)))
             return doubting_apart, (N.met, N.n0, kind, blocks, *room), H
@@ -176,6 +176,8 @@ class Analogist(Episodic, Agent, name="analogist"):
         if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:
             ahead = min(H, AHEAD)
         memory.pause[0] = min(H, max(pause(S, A, ahead), entries * ahead // ENTRIES))
+        if entries > WORK:
+            memory.pause[0] = H + entries * H // WORK
         if isinstance(rows, tuple):
             return doubting_csr, rows, ahead
         return doubting_dense, np.ascontiguousarray(rows.T), ahead

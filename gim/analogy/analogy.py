@@ -28,6 +28,7 @@ from gim.analogy.prior import with_judges
 from gim.analogy.reuse import MODEL, offers
 from gim.analogy.rewards import infer_rewards
 from gim.analogy.ridge import RidgeRewards
+from gim.analogy.structure.triples import FOLDS
 from gim.analogy.transfer import RulesOf
 from gim.analogy.worth import LEAST, Worth, strata_of, worth_of
 from gim.model.counts import Counts, nonzeros, rewards_by_triple, transitions
@@ -109,8 +110,8 @@ def less(data: Any, i: int, j: int) -> bool:
 Ints = NDArray[np.int64]
 FEW = 8  # held-out pairs whose predictions are alike, below which they have no doubt of their own
 LEAST_GAIN = 3.0  # nats over knowing nothing, below which nothing is said
-TAIL = 1e-3  # mass of a predicted row that is cut off, its least successors
-LARGE, LARGE_TAIL = 1 << 20, 5e-3  # the same from so many numbers of a full table on
+TAIL = 1e-3  # limit: mass of a predicted row that is cut off, its least successors
+LARGE, LARGE_TAIL = 1 << 20, 5e-3  # limit: the same from so many numbers of a full table on
 
 
 class Inferred(NamedTuple):
@@ -131,7 +132,7 @@ class Inferred(NamedTuple):
 class Analogy(Inference):
     """The candidate that predicts held-out pairs best, worth as many visits as it deserves."""
 
-    folds: Annotated[int, Within(2), "parts in which pairs are held out"] = 4
+    folds: Annotated[int, Within(2), "parts in which pairs are held out"] = FOLDS
     ridge: Annotated[float, Within(1e-3), "visits that shrinkage is worth before data say more"] = (
         2.0
     )

@@ -25,8 +25,8 @@ from gim.analogy.worth import HeldOut
 
 
 Floats = NDArray[np.float64]
-MARGIN = 2.0  # standard errors behind the leader that rule a candidate out
-FINALISTS = 6  # at the most
+MARGIN = 2.0  # limit: standard errors behind the leader that rule a candidate out
+FINALISTS = 6  # limit: that are judged further
 
 
 def finalists(errors: Mapping[str, Floats], weights: Floats) -> list[str]:

@@ -22,20 +22,23 @@ from gim.model.counts import Counts
 # -- what a pair's own visits say of its prediction: the probability that it holds there
 
 
+STIRLING = (12.0, 360.0, 1260.0, 1680.0)  # paper: Stirling's series, as De Moivre 1730 has it
+LARGE = 10.0  # limit: from which that series is as good as exact
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 LEAST, MOST = 1e-300, 1.0 - 1e-12  # a doubt whose logarithms are asked for
-FARTHEST = 700.0  # nats between two hypotheses, beyond which they are not told apart
+FARTHEST = 700.0  # limit: nats between two hypotheses, beyond which they are not told apart
 
 
 @hot
 def log_gamma(x: float) -> float:
     """ln Gamma(x) for x > 0, by Stirling's series; the same bits compiled and plain."""
     product = 1.0
-    while x < 10.0:
+    while x < LARGE:
         product *= x
         x += 1.0
     y = 1.0 / (x * x)
-    series = (1.0 / 12.0 - y * (1.0 / 360.0 - y * (1.0 / 1260.0 - y / 1680.0))) / x
+    a, b, c, d = STIRLING
+    series = (1.0 / a - y * (1.0 / b - y * (1.0 / c - y / d))) / x
     return (x - 0.5) * math.log(x) - x + HALF_LOG_2PI + series - math.log(product)
 
 

@@ -23,6 +23,7 @@ from gim.analogy.structure.rewards import EXACT, Judged, Rewards, Search
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-9  # what is no larger, relative to what it is part of, is none
+NOISY = 0.05  # doubt of a mean, where nothing is hit exactly
 FEW = 8  # triples that have a say, below which nothing is said
 
 
@@ -83,7 +84,7 @@ class RewardRule:
         judges = np.bincount(level, minlength=levels)
         if self.noise > 0:  # nothing is hit exactly: what is left open, of what differs
             square = np.bincount(level, error**2, levels) / np.maximum(judges, 1)
-            wrong = np.where(square < 0.5 * float(np.var(search.seen.mean)), 0.05, 1.0)
+            wrong = np.where(square < 0.5 * float(np.var(search.seen.mean)), NOISY, 1.0)
         else:
             miss = np.abs(error) > EXACT * self.rule.spread
             wrong = (np.bincount(level[miss], minlength=levels) + 0.5) / (judges + 1.0)
@@ -135,7 +136,7 @@ def infer_rewards(data: Data, rows: sparse.csr_array | None, shifts: tuple[Any, 
             wide[rest] = paid.variance
             wide = np.bincount(pair, rows.data * wide, n.size).reshape(n.shape) / mass
             noise = np.where(told, noise, noise + wide)
-            doubt, told = np.where(told, doubt, max(0.05, ridge.open)), spoken
+            doubt, told = np.where(told, doubt, max(NOISY, ridge.open)), spoken
     fields = {
         "r": np.where(told, r / mass, 0.0),
         "r_n0": np.where(told, 1.0, 0.0),

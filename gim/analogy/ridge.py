@@ -108,8 +108,9 @@ class RidgeRewards:
             each = np.eye(many)
             shared += [each[(2 * x + 1) * many // (2 * levels)] for x in (before, after)]
             if ordinal:
-                change = np.clip(after - before, -CHANGES, CHANGES)
-                shared.append(np.eye(2 * CHANGES + 1)[change + CHANGES])
+                far = min(CHANGES, levels - 1)
+                change = np.clip(after - before, -far, far)
+                shared.append(np.eye(2 * far + 1)[change + far])
                 middle = (before - 0.5 * (levels - 1)) / levels  # the same if they are turned round
                 own += [action * middle[:, None], action * (change / CHANGES)[:, None]]
             else:

@@ -25,7 +25,7 @@ from scipy import sparse
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
-FEW, FIRST = 10.0, 20.0  # repeats that count for nothing yet; twice as many
+FEW = 10.0  # repeats that count for nothing yet; twice as many
 OFTEN = 0.5  # first states seen once, besides those that were
 NEW = 0.25  # states of a log seen once, besides those that were
 # Of all that rewards as they were seen make possible: how far a bound may move if there are others.
@@ -39,7 +39,7 @@ def weight(N: sparse.csr_array) -> float:
         N: [S*A, S] the visits.
     """
     repeats = np.maximum(np.asarray(N.sum(axis=1)).ravel() - 1.0, 0.0).sum()
-    return FIRST / (float(repeats) + FEW)
+    return 2 * FEW / (float(repeats) + FEW)
 
 
 def widened(low: float, high: float) -> tuple[float, float]:

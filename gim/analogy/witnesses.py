@@ -25,7 +25,7 @@ from scipy.special import stdtrit
 
 Floats = NDArray[np.float64]
 LATEST = (10, 20, 50, 100)  # episodes of a run that are asked
-FEWEST = 10  # episodes, below which none is asked
+FEWEST = LATEST[0]  # episodes, below which none is asked
 
 
 class Witness(NamedTuple):

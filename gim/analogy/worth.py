@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim._compile.jit import seldom
-from gim.analogy.prior import log_gamma
+from gim.analogy.prior import FARTHEST, log_gamma
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -34,6 +34,7 @@ Ints = NDArray[np.int64]
 VISITS = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 200.0])
 DOUBTS = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])
 LEAKS = np.array([0.0, 0.003, 0.03, 0.2])
+GROUPS = 6  # limit: strata
 LEAST = 30  # pairs in a stratum
 
 
@@ -78,7 +79,7 @@ def worth_of(held: HeldOut, S: int, stratum: Ints, strata: int, most: float) -> 
     others = all_alike - own  # [strata, n0s, doubts] what the rest say
     shared = _evidence(all_alike) - _evidence(others)  # [strata] ln P(stratum | the others')
     alone = _evidence(before + own)
-    odds = np.exp(np.clip(shared - alone, -700.0, 700.0))
+    odds = np.exp(np.clip(shared - alone, -FARTHEST, FARTHEST))
     share = np.where(own.any(axis=(1, 2)), odds / (1.0 + odds), 1.0)[:, None, None]
     of_all, of_own = _normal(all_alike), _normal(before + own)
     posterior = share * of_all + (1.0 - share) * of_own
@@ -102,7 +103,7 @@ def prior_of_worth(visits: Floats) -> Floats:
 
 def _by_stratum(spike: Floats, slab: Floats, stratum: Ints, strata: int) -> Floats:
     """ln P of the pairs of each stratum over that of no prediction, [strata, n0s, doubts]."""
-    ratio = np.exp(np.clip(spike - slab, -700.0, 700.0))  # [n0s, K]
+    ratio = np.exp(np.clip(spike - slab, -FARTHEST, FARTHEST))  # [n0s, K]
     found = np.empty((strata, len(spike), DOUBTS.size))
     for d, doubt in enumerate(DOUBTS):
         each = np.log(doubt + (1.0 - doubt) * ratio)
@@ -150,7 +151,7 @@ def likelihoods(first: Any, N: Any, q: Any, behind: Any, visits: Any, leaks: Any
     return spike, slab
 
 
-def strata_of(evidence: Floats, held: Floats, most: int = 6) -> tuple[Ints, Ints, int]:
+def strata_of(evidence: Floats, held: Floats, most: int = GROUPS) -> tuple[Ints, Ints, int]:
     """Groups by evidence: of all things, of those held out, and how many; LEAST held out in each.
 
     Args:

@@ -12,10 +12,11 @@ from scipy import linalg, sparse
 from gim.analogy.base import Frame
 from gim.analogy.candidates.lowrank import Residuals
 from gim.analogy.structure.triples import Colours, colours_of
-from gim.model.counts import DENSE_LIMIT, nonzeros
+from gim.model.counts import nonzeros
 
 Floats = NDArray[np.float64]
-STARTS = 8  # factors that are guessed
+LARGEST = 1 << 22  # numbers of a table of predictions
+STARTS = 8  # limit: factors that are guessed
 
 
 class Data:
@@ -45,7 +46,7 @@ class Data:
         self.S, self.A = n.shape
         nothing = Frame(available, np.zeros(self.S, bool), (-np.inf, np.inf))
         self.facts = nothing if facts is None else facts
-        self.small = n.size * len(n) <= DENSE_LIMIT  # whether [S, A, S] numbers fit
+        self.small = n.size * len(n) <= LARGEST  # whether tables [S, A, S] may be made
         self._starts: dict[str, Floats] = {}
         self._everywhere: dict[str, Residuals] = {}
         S, A = n.shape

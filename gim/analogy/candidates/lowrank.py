@@ -25,7 +25,7 @@ from scipy import sparse
 from gim._compile.jit import hot, seldom
 
 Floats = NDArray[np.float64]
-SWEEPS = 6  # a spectral guess comes first: 15 sweeps lower the error by 2 % at most
+SWEEPS = 6  # limit: a spectral guess comes first: 15 sweeps lower the error by 2 % at most
 FLOOR = 1e-9  # of a prior's covariance, relative to its trace
 TINY = 1e-12  # and in itself
 

@@ -20,6 +20,7 @@ from gim.analogy.candidates.data import Data
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+BACKFITTED = 4  # limit: times that each part is fitted to what the other leaves
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ def additive(data: Data) -> Callable[[Ints], Floats]:
     n, A = data.n, data.A
     state, of_state, sum_state = _effect(data, "state")
     action, of_action, sum_action = _effect(data, "action")
-    for _ in range(4):
+    for _ in range(BACKFITTED):
         state = (sum_state - n @ action) / (n.sum(axis=1) + of_state)[:, None]
         action = (sum_action - n.T @ state) / (n.sum(axis=0) + of_action)[:, None]
     return lambda pairs: data.mu + state[pairs // A] + action[pairs % A]

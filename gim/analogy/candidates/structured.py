@@ -23,7 +23,6 @@ from gim.analogy.structure.state_types import by_types
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-FEW = 4  # states below which there is no structure to see
 
 
 class Explained(Fitted):
@@ -74,8 +73,8 @@ class Structured:
 
     @classmethod
     def suited(cls, data: Data) -> list[Any]:
-        """Where there are states enough."""
-        return [cls()] if data.S >= FEW else []
+        """Anywhere."""
+        return [cls()]
 
     def fit(self, data: Data) -> Fitted:
         """See `Candidate`."""

@@ -14,9 +14,10 @@ from gim.analogy.structure.explanations import Chain, Explained, Level, Move
 from gim.analogy.structure.moves import landed, longer, start_of
 from gim.analogy.structure.triples import MOST, Floats, Ints
 
-THOROUGH, LITTLE = 100, 0.0002  # iterations of the last fit, and by how much shares must move
-LONGEST = 256  # outcomes of a context that are kept, the likeliest
-LEAST = 1e-4  # chance of an outcome that is kept
+THOROUGH = 100  # limit: iterations of the last fit
+LITTLE = 0.0002  # limit: by how much shares must move in it
+LONGEST = 256  # limit: outcomes of a context that are kept, the likeliest
+LEAST = 1e-4  # limit: chance of an outcome that is kept
 TINY = 1e-300  # in place of 0
 MOSTLY = 0.5  # of all chances must be kept, or nothing is said
 

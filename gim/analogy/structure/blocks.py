@@ -20,7 +20,7 @@ from gim.analogy.structure.search import MARGIN, contexts, logs, moved
 from gim.analogy.structure.triples import OFTEN, Floats, Triples, summed
 
 SEARCHED = 20_000  # triples that a search looks at, about
-WHOLE = 3  # variables up to which all of them as one block are tried in any case
+WHOLE = 3  # limit: variables up to which all of them as one block are tried in any case
 ALIKE = 4.0  # standard errors of a correlation that is none by chance
 
 

@@ -27,8 +27,8 @@ from gim._compile.jit import hot, seldom
 from gim.analogy.structure.explanations import Chain, Explained, Weights
 from gim.analogy.structure.triples import Floats, Ints
 
-ITERATIONS = 50  # at the most
-ENOUGH = 0.002  # by which the sum of squared shares must move, for each visit
+ITERATIONS = 50  # limit: of EM
+ENOUGH = 0.002  # limit: by which the sum of squared shares must move, for each visit
 NONE = np.array([-1])  # no fold is left out
 
 

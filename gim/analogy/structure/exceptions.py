@@ -15,8 +15,8 @@ from scipy.special import gammaln
 
 from gim.analogy.structure.triples import Floats, Ints, Mask, Triples, summed
 
-N0 = 100.0  # visits that a prediction is worth where it holds
-RARE = 0.02  # exceptions among pairs, before anything is seen
+N0 = 100.0  # shown: visits that a prediction is worth where it holds
+RARE = 0.02  # shown: exceptions among pairs, before anything is seen
 NEVER = 1e-9  # chance of what was said to be impossible
 
 

@@ -19,7 +19,7 @@ from gim.analogy.structure.triples import Floats, Ints, Mask, Triples, ranked
 STAY, CLIP, WRAP = 0, 1, 2
 FREE = -1
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
-MOST = 128  # changes that are told apart; the rest is explained by where it leads
+MOST = 128  # limit: changes that are told apart; the rest is explained by where it leads
 INSIDE = (1.0, 0.25, 0.5)  # how much a move away from edges looks like one of each kind
 
 

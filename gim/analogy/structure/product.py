@@ -19,8 +19,9 @@ from gim.analogy.structure.moves import FREE, PRIME, longer
 from gim.analogy.structure.triples import Floats, Ints, Triples
 
 SUPPORTS = 4  # kinds of support that are told apart
-CUT = 3e-4  # chance of a successor that is kept, relative to the likeliest one
-LONGEST = 128  # successors that are kept, the likeliest
+CUT = 3e-4  # limit: chance of a successor that is kept, relative to the likeliest one
+SHARPER = 1.25  # limit: times that for what is kept of a longer row
+LONGEST = 128  # limit: successors that are kept, the likeliest
 
 
 class Product:
@@ -125,7 +126,7 @@ def by_key(keys: Any, table: Any) -> None:
 def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, table: Any) -> Any:
     """Products of the blocks' distributions, as states: starts [P + 1], states, chances."""
     B, P = starts.shape[0], starts.shape[1] - 1
-    begin, place, room = np.zeros(P + 1, np.int64), 0, 4 * P + 64
+    begin, place, room = np.zeros(P + 1, np.int64), 0, 2 * P + 2
     states, chances = np.empty(room, np.int64), np.empty(room)
     at, best = np.empty(B + 1, np.int64), np.ones(B + 1)
     partial, keys = np.ones(B + 1), np.zeros(B + 1, np.int64)
@@ -169,7 +170,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                 spot = (spot + 1) & (table.size - 1)
             b -= 1
         while place - row > LONGEST:  # the likeliest, about
-            least, kept = 1.25 * least, 0
+            least, kept = SHARPER * least, 0
             for i in range(row, place):
                 kept += chances[i] >= least
             if kept == 0:

@@ -22,6 +22,7 @@ import numpy as np
 from gim._compile.jit import seldom
 from gim.analogy.structure.moves import Shift
 from gim.analogy.structure.triples import (
+    FOLDS,
     OFTEN,
     Floats,
     Ints,
@@ -34,7 +35,6 @@ from gim.analogy.structure.triples import (
 
 EXACT = 1e-6  # of the spread of rewards: so near is a hit
 ROUNDING = 1e-9  # of the largest reward: what differs by less is the same
-FOLDS = 4
 SIGMAS = np.array([1e-6, 1e-3, 0.01, 0.03, 0.1, 0.3, 1.0])  # of the spread of all rewards
 EPSILONS = np.array([0.003, 0.05, 0.5])
 FARTHEST = 690.0  # limit: nats that an error costs; exp goes no farther

@@ -10,12 +10,12 @@ from typing import Any
 from gim._base.escapes import shown
 from gim.analogy.structure.triples import Ints
 
-SHOWN = 5  # outcomes and exceptions in a sentence
-NAMED = 2  # outcomes in it that were not seen
-LEAST = 0.02  # chance of an outcome that is worth a word
-MISSED = (
-    0.1  # chance with which so many visits show an outcome not once, if it is as likely as told
-)
+SHOWN = 5  # shown: outcomes and exceptions in a sentence
+NAMED = 2  # shown: outcomes in it that were not seen
+LEAST = 0.02  # shown: chance of an outcome that is worth a word
+# shown: chance with which so many visits show an outcome not once, if it is as likely as told
+MISSED = 0.1
+PERCENT = 100  # shown: of all
 
 Change = Mapping[str, float | str]
 Outcomes = tuple[tuple[Change, float], ...]
@@ -99,7 +99,8 @@ class Rule:
         most = not_excluded(self.support)
         if not self.counts or most < LEAST:
             return ""
-        none = f"below {_decimal(math.ceil(100 * most) / 100)} (none in {_visits(self.support)})"
+        chance = _decimal(math.ceil(PERCENT * most) / PERCENT)
+        none = f"below {chance} (none in {_visits(self.support)})"
         what = [phrase(change) for change in self.unseen[:NAMED]]
         return f"; {' or '.join(what) or 'anything else'}: {none}"
 

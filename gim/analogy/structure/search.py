@@ -23,14 +23,13 @@ from gim.analogy.structure.triples import OFTEN, Floats, Ints, Triples, ranked, 
 
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
-DEPTH = 4  # levels of contexts below the root
-MOST_FEATURES = 24  # that a search looks at
-EACH_TWO = 6  # variables of the state, or actions, up to which each two are tried
-MANY = 2000  # pairs of which a part tells which features are worth a closer look
-LEADING = 4  # single features that are tried in pairs
-FINALISTS = 2  # of which one is the next level
+DEPTH = 4  # limit: levels of contexts below the root
+MOST_FEATURES = 24  # limit: that a search looks at
+EACH_TWO = 6  # limit: variables of the state, or actions, up to which each two are tried
+MANY = 2000  # limit: pairs of which a part tells which features are worth a closer look
+LEADING = 4  # limit: single features that are tried in pairs
+FINALISTS = 2  # limit: of which one is the next level
 MARGIN, Z = 1.0, 2.0  # a finer form must be better by so many nats and standard errors
-LUCK = 3.5  # standard errors by which the best of some hundred forms is better by luck alone
 MOSTS = (2.0, 1e9)  # visits that a pair may count for, besides the usual
 
 
@@ -75,7 +74,12 @@ def contexts(data: Explained, found: Found) -> Found:
     if pay and not data.move.shifts:
         offers.append(deepened(data, extended(data, extended(data, found, action), pay)))
     offer = max(offers, key=_score)
-    return plain if plain.beats(offer, LUCK if pay else Z) else offer
+    return plain if plain.beats(offer, luck(data.triples.features**2) if pay else Z) else offer
+
+
+def luck(many: int) -> float:
+    """Standard errors by which the best of so many forms must be better."""
+    return float(np.sqrt(Z**2 + 2 * np.log(max(1, many))))
 
 
 def deepened(data: Explained, found: Found) -> Found:
@@ -97,7 +101,7 @@ def deepened(data: Explained, found: Found) -> Found:
         finalists = sorted({*singles, *_leading(tried, FINALISTS)})
         offers = [extended(data, found, more) for more in finalists]
         # The best of many is better by luck alone; where no feature may matter none is tried.
-        z = np.sqrt(Z**2 + 2 * np.log(max(1, len(tried))))
+        z = luck(len(tried))
         for offer in sorted(offers, key=lambda each: _size(data, each.form)):
             # More contexts must be better than fewer, but less so than any must be than none.
             better = offer.beats(found, z) and (best is found or offer.beats(best, 0.0))

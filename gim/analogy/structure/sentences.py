@@ -29,13 +29,13 @@ from gim.analogy.structure.rule import (
 from gim.analogy.structure.state_types import Typed
 from gim.analogy.structure.triples import Floats, Ints, Mask, Triples, summed
 
-RARE = 0.001  # chance of an outcome that is not looked at
-ALIKE = 0.1  # difference of chances that is no other rule
-TWICE = 1.5  # visits, shared among explanations: seen more than once
-SURE = 4.0  # standard errors at which many chances differ
+RARE = 0.001  # shown: chance of an outcome that is not looked at
+ALIKE = 0.1  # shown: difference of chances that is no other rule
+TWICE = 1.5  # shown: visits, shared among explanations: seen more than once
+SURE = 4.0  # shown: standard errors at which many chances differ
 Key = tuple[tuple[str, float | str], ...]  # a change that can be looked up
-PLACES = 4  # kinds of places up to which each has a rule of its own
-MOSTLY = 0.5  # of its pairs, each held out, a rule must explain to be one
+PLACES = 4  # shown: kinds of places up to which each has a rule of its own
+MOSTLY = 0.5  # shown: of its pairs, each held out, a rule must explain to be one
 EDGES = {
     STAY: "blocked moves stay",
     CLIP: "moves end at the edge",
@@ -321,7 +321,7 @@ def _edges(block: Block, weight: Floats) -> list[str]:
     add, fixed, edge = data.outcomes
     plain = np.where(fixed[o], add[o], base + add[o])
     turned = (plain != reached).any(axis=1)
-    mass = summed(edge[o][turned], weight[observed][turned], 3)
+    mass = summed(edge[o][turned], weight[observed][turned], len(EDGES))
     stays = (data.start.own[data.slot[i]] == data.target[i]) & turned
     mass[STAY] += weight[observed][stays & (edge[o] == CLIP)].sum()
     mass[CLIP] -= weight[observed][stays & (edge[o] == CLIP)].sum()

@@ -159,12 +159,12 @@ def step(
 # --
 
 
-MOST_TYPES = 6
-UNLIKELY = 1e-3  # chance of a type that is left out
-SEEDS = 2  # states that a new type is begun with, each in turn
-ITERATIONS = 30
-ENOUGH = 0.05  # nats that an iteration must bring
-PER_VISIT = 1e-5  # or so many for each visit, if that is more
+MOST_TYPES = 6  # limit: of states
+UNLIKELY = 1e-3  # limit: chance of a type that is left out
+SEEDS = 2  # limit: states that a new type is begun with, each in turn
+ITERATIONS = 30  # limit: of EM
+ENOUGH = 0.05  # limit: nats that an iteration must bring
+PER_VISIT = 1e-5  # limit: or so many for each visit, if that is more
 KAPPA = 1.0  # visits that an action's outcomes in all states are worth in a type
 
 

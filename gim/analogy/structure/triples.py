@@ -19,13 +19,15 @@ Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 Colour = NDArray[np.uint64]
 
+FOLDS = 4  # parts in which pairs are held out
 OFTEN = 5.0  # visits that a pair met often counts for, where forms are judged
 MOST = 20.0  # and where they are fitted
-SINGLED = 32  # actions up to which each is a feature of its own
-MOST_PAYS = 16  # different rewards up to which what a pair pays is a feature
-ROUNDS = 4  # of refining colours: how far a pair may see
+SINGLED = 32  # limit: actions up to which each is a feature of its own
+MOST_PAYS = 16  # limit: different rewards up to which what a pair pays is a feature
+ROUNDS = 4  # limit: of refining colours: how far a pair may see
+MIXER = (30, 27, 31, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB)  # paper: SplitMix64, Steele 2014
 MIXED = np.uint64(0x9E3779B97F4A7C15)
-SMALL = 4  # times as many as there are keys, up to which they are looked up instead of sorted
+SMALL = 4  # limit: times as many as there are keys, up to which they are not sorted
 
 
 class Triples:
@@ -273,10 +275,10 @@ def colours_of(pair: Ints, t: Ints, counts: Floats, S: int, A: int) -> Colours:
 
 def _mixed(x: Colour) -> Colour:
     """Whole numbers that look drawn (the finaliser of SplitMix64: Steele and others, 2014)."""
-    x = (x + MIXED) ^ ((x + MIXED) >> np.uint64(30))
-    x = x * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+    one, two, three, times, again = map(np.uint64, MIXER)
+    x = ((x + MIXED) ^ ((x + MIXED) >> one)) * times
+    x = (x ^ (x >> two)) * again
+    return x ^ (x >> three)
 
 
 def placed(colour: Colour) -> Ints:

@@ -65,7 +65,7 @@ class Many(Subject):
             found = self.online(worlds, trial.seed) if online else self.logged(family, worlds, rng)
         best = np.array([world.optimal_return() for world in worlds])
         found |= {"optimum": best, "base": base_of(family, worlds)}
-        first = min(family.first, len(worlds) - 1)
+        first = family.left_out(len(worlds))
         scored = found["first_100"][first:]
         columns = dict.fromkeys((*measures.MEASURES, *measures.CERTIFIED), math.nan) | {
             "score": share_of(found, "first_100", first),

@@ -64,7 +64,8 @@ class ManyTasks(Experiment, name="many"):
         cells = self.cells(results.scale)
         logs = [cell for cell in cells if not episodes_of(cell)]
         online = [cell for cell in cells if episodes_of(cell)]
-        panels = [panel_of(results, title, inside) for title, inside in by_panel(online)]
+        several = [cell for cell in online if cell.trials[0].episodes > 1]
+        panels = [panel_of(results, title, inside) for title, inside in by_panel(several)]
         notes = [
             "Shares of the way from whoever acted before (logs: exact returns of what was learned, "
             "planned on the mean) or from random play to the optimum, which is 1: ratios of sums "
@@ -129,7 +130,7 @@ def curves(results: ResultsByCell, cell: Cell, name: str) -> Floats:
 
 def shares(results: ResultsByCell, cell: Cell, measure: str) -> Floats:
     """Of each series the share of what can be gained."""
-    first = min(FAMILIES[many_of(cell).family].first, cell.trials[0].episodes - 1)
+    first = FAMILIES[many_of(cell).family].left_out(cell.trials[0].episodes)
     got, best, base = (
         curves(results, cell, name)[:, first:].sum(axis=1) for name in (measure, "optimum", "base")
     )

@@ -33,7 +33,11 @@ class Family:
     episodes: int = 0  # of each world; 0: learned from logs
     rows: tuple[int, ...] = ()  # of each unit's log
     acts: Callable[[], Floats] | None = None  # who made the logs; None: at random
-    first: int = 0  # worlds of a series that are not scored: nothing could be known
+    first: int = 0  # worlds of a whole series that are not scored: nothing could be known
+
+    def left_out(self, tasks: int) -> int:
+        """Worlds of a series of so many that are not scored."""
+        return self.first * tasks // self.tasks
 
 
 def made(
