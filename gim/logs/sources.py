@@ -396,7 +396,12 @@ def one_column(name: str, values: Any) -> Any:
     listed = isinstance(values, Iterable) and not isinstance(values, (set, frozenset, Mapping))
     if not listed or np.ma.is_masked(values) or getattr(values, "ndim", 1) != 1:
         raise ValueError(f"column {name!r} is no list of values, one for each row")
-    return np.asarray(values) if hasattr(values, "dtype") else list(values)
+    if not hasattr(values, "dtype"):
+        values = list(values)
+        if not set(map(type, values)) <= {int, float}:
+            return values
+    array = np.asarray(values)
+    return array if array.dtype.kind != "O" else array.tolist()  # whole numbers beyond 64 bits
 
 
 def _number(value: Any) -> float:
