@@ -132,7 +132,7 @@ class Analogist(Episodic, Agent, name="analogist"):
         hidden = self._hidden(belief, rewards, mind)
         told = self.infer is not None and self.infer.elsewhere
         if told:
-            memory.pause[0] = 1
+            memory.pause[0] = pause(task.S, task.A, task.H)  # what a step shows may change all
         induct(
             N,
             doubts_of(memory, seen, task, rewards[1], mind.episode, told)._replace(hidden=hidden),
