@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 import gim
+from gim.runs.run import prepare
+from gim.runs.series import with_family
 from tests.family_worlds import shop_mdp
 
 MEANS = (2.0, 4.0, 3.0, 1.5)
@@ -61,23 +63,13 @@ def test_runs_that_began_with_a_family_have_certificates(shops, played):
     assert sum(held) >= 2  # of 3, of which nine of ten hold in the mean
 
 
-def room(goal, pays=None):
-    """A room of 5 x 5 cells, four moves and standing still, one cell pays."""
-    P = np.zeros((25, 5, 25))
-    for s in range(25):
-        for a, (i, j) in enumerate(((1, 0), (-1, 0), (0, 1), (0, -1), (0, 0))):
-            P[s, a, 5 * min(4, max(0, s // 5 + i)) + min(4, max(0, s % 5 + j))] = 1
-    cells = [(s // 5, s % 5) for s in range(25)]
-    R = P[:, :, goal].copy() if pays is None else pays
-    return gim.TabularMDP(P, R, horizon=25, start=0, state_labels=cells)
-
-
-def test_a_room_of_a_known_kind_is_searched_cell_by_cell():
-    family = gim.series("analogist", [room(goal) for goal in (24, 13, 7)], 4, seed=1).family
-    nowhere = np.zeros((25, 5))
-    nowhere[0, 1] = 1.0  # to bump into the wall of the first cell, which nobody thinks of
-    run = gim.run("analogist", room(0, nowhere), 1, prior=family)
-    assert np.count_nonzero(run.model.visits.sum(axis=1)) >= 19  # of 25 in as many steps
+def test_actions_that_a_family_knows_need_no_trial_of_their_own(shops, played):
+    run = prepare(with_family(gim.Analogist(), played.family), shops[0], 1, 0)
+    run.pause_at(2)
+    most = shops[0].rewards.max()
+    untried = ~(run.memory.belief.counts.n > 0).any(axis=0)
+    assert untried.any()
+    assert (run.memory.q[2][:, untried] < 0.9 * most * (10 - 2)).all()  # unknown: as high as can be
 
 
 def test_what_cannot_be_carried_on_is_said(shops, played, tmp_path):
