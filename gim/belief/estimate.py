@@ -383,9 +383,11 @@ class Estimate:
             noise += np.maximum(prior.r_noise.ravel() - single, 0.0) * unmet
             doubt = np.where(self.worth > 0, prior.r_doubt.ravel(), 1.0) * unmet
         if single > 0 and met.size:  # no rule holds it: part of what it paid more was luck
-            varies = max(float(met.var() - (single / self.n[~unmet]).mean()), 0.0)
+            own = float((single / self.n[~unmet]).mean())
+            varies = max(float(met.var()) - own, 0.0)
             kept = np.where(alone, varies / (varies + noise), 1.0)
-            pays, noise = met.mean() + kept * (pays - met.mean()), kept * noise
+            usual = met.mean() + np.sqrt((varies + own) / met.size) * rng.standard_normal()
+            pays, noise = usual + kept * (pays - usual), kept * noise
         pays = pays + np.sqrt(noise) * luck
         (low, high), best = self.limits, float(met.max(initial=-np.inf))
         if not met.size:
