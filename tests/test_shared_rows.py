@@ -10,8 +10,8 @@ from gim.agents import analogist
 from gim.agents.backups import sums_apart, sums_csr
 from gim.analogy.prior import no_prior, prior_of
 from gim.belief import evidence as module
-from gim.belief.evidence import Apart, evidence, is_dense, met_rows, shared_rows
-from gim.model.counts import new_counts, nonzeros
+from gim.belief.evidence import Apart, evidence, is_dense, shared_rows
+from gim.model.counts import new_counts
 from gim.runs.run import prepare
 
 S, A = 7, 5
@@ -45,10 +45,10 @@ def test_rows_are_kept_once():
     found = shared_rows(prior)
     speaks = prior.n0.ravel() > 0
     assert len(np.unique(found.kind[speaks])) == A + 1  # by action, and the pair that differs
-    assert found.blocks.shape == (1, S, 8)
+    assert found.columns.shape == (S, A + 1 + (~speaks).any())
     table = prior.rows().toarray()
     for i in range(S * A):
-        np.testing.assert_array_equal(found.blocks[0, :, found.kind[i]], table[i])
+        np.testing.assert_array_equal(found.columns[:, found.kind[i]], table[i])
 
 
 @pytest.mark.parametrize("rewards", [True, False])
@@ -63,31 +63,19 @@ def test_evidence_apart_is_evidence_together(seed, rewards):
     )
     assert isinstance(apart.N, Apart)
     met = sparse.csr_array(apart.N.met, shape=(S * A, S)).toarray()
-    said = apart.N.n0[:, None] * rows.blocks.transpose(0, 2, 1).reshape(-1, S)[rows.kind]
+    said = apart.N.n0[:, None] * rows.columns.T[rows.kind]
     np.testing.assert_allclose(met + said, together.N.reshape(S * A, S), atol=1e-12)
     for name in ("n", "R", "R2", "n_r"):
         np.testing.assert_allclose(getattr(apart, name), getattr(together, name), atol=1e-12)
 
 
-def test_what_was_met_is_what_is_not_0():
-    counts, _ = made_up(1)
-    N, n = counts.next.reshape(S * A, S), counts.n.ravel().astype(float)
-    for found, slow, other in zip(
-        met_rows(N, n), plain(met_rows)(N, n), nonzeros(N, counts.n), strict=True
-    ):
-        np.testing.assert_array_equal(found, slow)
-        np.testing.assert_array_equal(found, other)
-
-
 def test_sums_apart_are_sums_together():
-    """Nineteen rows: two blocks of eight and a part of a third; compiled and plain to the bit."""
+    """Compiled and plain, to the bit."""
     rng = np.random.default_rng(1)
     pairs, kinds = 40, 19
     q = rng.random((kinds, S)) * (rng.random((kinds, S)) < 0.7)
     kind, n0 = rng.integers(0, kinds, pairs), rng.random(pairs) * (rng.random(pairs) < 0.8)
-    blocks = np.zeros((24, S))
-    blocks[:kinds] = q
-    blocks = np.ascontiguousarray(blocks.reshape(3, 8, S).transpose(0, 2, 1))
+    columns = np.ascontiguousarray(q.T)
     N = rng.poisson(0.5, (pairs, S)).astype(float)
     v, v0 = rng.normal(size=(2, S))
 
@@ -97,10 +85,10 @@ def test_sums_apart_are_sums_together():
 
     expected, found, slow = np.zeros((3, 3, pairs))
     sums_csr(parts(N + n0[:, None] * q[kind]), v, v0, True, *expected)
-    room = tuple(np.empty((3, 24)))
-    sums_apart((parts(N), n0, kind, blocks, *room), v, v0, True, *found)
+    room = tuple(np.empty((3, kinds)))
+    sums_apart((parts(N), n0, kind, columns, *room), v, v0, True, *found)
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
-    plain(sums_apart)((parts(N), n0, kind, blocks, *room), v, v0, True, *slow)
+    plain(sums_apart)((parts(N), n0, kind, columns, *room), v, v0, True, *slow)
     np.testing.assert_array_equal(found, slow)
 
 

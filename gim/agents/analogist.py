@@ -46,7 +46,7 @@ from gim.agents.episodic import Episodic, pause
 from gim.agents.unknowns import missing, parts, reward_noise
 from gim.analogy.base import inferences
 from gim.analogy.prior import Prior
-from gim.belief.evidence import EIGHT, Apart, Evidence, is_dense, shared_rows
+from gim.belief.evidence import Apart, Evidence, is_dense, shared_rows
 from gim.belief.knowledge import Knowledge, due, rule_doubt
 from gim.belief.noticing import notice
 from gim.model.deploy import RULE
@@ -166,11 +166,11 @@ class Analogist(Episodic, Agent, name="analogist"):
         """
         S, A, H = task.S, task.A, task.H
         if isinstance(N, Apart):
-            kind, blocks = N.rows[:2]
-            work = H * (2 * N.met[0].size + blocks.size // 2) + 2 * S * A * (S + EIGHT * H)
+            kind, columns = N.rows[:2]
+            work = H * (2 * N.met[0].size + columns.size // 2) + 2 * S * A * (S + 8 * H)
             memory.pause[0] = H + work // WORK  # never inside an episode
-            room = np.empty((3, EIGHT * len(blocks)))
-            return doubting_apart, (N.met, N.n0, kind, blocks, *room), H
+            room = np.empty((3, columns.shape[1]))
+            return doubting_apart, (N.met, N.n0, kind, columns, *room), H
         rows = rows_of(N, S, A)
         entries, ahead = count_entries(rows), H
         if max(pause(S, A, H), entries * H // ENTRIES) > WHOLE:

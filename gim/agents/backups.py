@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim._compile.jit import hot
-from gim.belief.evidence import sums_of_blocks
 
 
 class Given(NamedTuple):
@@ -30,7 +29,7 @@ class ReadApart(NamedTuple):
     met: tuple[Any, Any, Any]  # values, columns and row starts of the counts
     n0: NDArray[np.float64]  # [S*A] visits that each prediction counts for
     kind: NDArray[np.int64]  # [S*A] the row of each pair
-    blocks: NDArray[np.float64]  # [rows / 8, S, 8] the rows
+    columns: NDArray[np.float64]  # [S, rows] by next state
     mean: NDArray[np.float64]  # [rows] of q v
     square: NDArray[np.float64]  # [rows] of q v^2
     later: NDArray[np.float64]  # [rows] of q v0
@@ -124,7 +123,7 @@ def sums_apart(N: Any, v: Any, v0: Any, tests: bool, mean: Any, square: Any, lat
     """The same of counts and prior apart; `N` is a `ReadApart` as a bare tuple."""
     N = ReadApart(*N)
     (data, indices, indptr), n0, kind = N.met, N.n0, N.kind
-    sums_of_blocks(N.blocks, v, v0, N.mean, N.square, N.later)
+    sums_dense(N.columns, v, v0, tests, N.mean, N.square, N.later)
     for i in range(mean.size):
         k = kind[i]
         x, x2, y = n0[i] * N.mean[k], n0[i] * N.square[k], n0[i] * N.later[k]
