@@ -255,7 +255,7 @@ def test_any_policy_can_be_certified():
 @pytest.mark.parametrize("horizon", [None, 6])
 def test_discounted_returns_are_enclosed(kind, horizon):
     mdp, gamma = gim.make("shared_factors", S=12, A=10, seed=2), 0.8
-    found = gim.certify(belief_in(mdp, 40, aim=Aim(horizon, gamma)), kind=kind)
+    found = gim.certify(belief_in(mdp, 40, aim=Aim(horizon, gamma)), 0.99, kind=kind)
     true = found.against(mdp)
     values = gim.plan(mdp, gamma, horizon).v
     best = mdp.start @ (values if horizon is None else values[0])
