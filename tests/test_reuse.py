@@ -104,11 +104,14 @@ def test_a_held_out_pair_has_no_say_in_its_own_splice(name):
 
     def spliced(N):
         split = CrossValidation(Data(N, n, mdp.available), 4, np.random.default_rng(0))
+        split.fold, split.judges = fold, judges  # they go by counts as well
         nothing = np.zeros(split.pairs.size, int)
         own = split.read(uniform[split.pairs], nothing, nothing + 5.0)
         said = {key: said for key, said, _, _ in offers(model_of(mdp), split, own, uniform)}
         return split, said[name]
 
+    split = CrossValidation(Data(N, n, mdp.available), 4, np.random.default_rng(0))
+    fold, judges = split.fold, split.judges
     split, before = spliced(N)
     assert split.pairs.size > 20
     for k, pair in enumerate(split.pairs):

@@ -146,7 +146,7 @@ def test_a_large_prior_is_inferred_anew_when_visits_have_doubled(monkeypatch):
         run = prepare(gim.Analogist(), world, 8, seed=0)
         due, seen = [10], []
         while not run.finished:
-            run.pause_at(run.steps + 10)
+            run.pause_at(run.steps + 1)
             belief = run.memory.belief
             if belief.infer_at[0] != due[-1] and belief.prior.speaks:
                 seen.append(belief.infer_at[0] / belief.visits[0])

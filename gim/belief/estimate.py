@@ -396,8 +396,11 @@ class Estimate:
             odd = np.zeros(pays.size)
             odd[turn] = rng.choice(met, pays.size)
         else:
-            r1, wide = (self.pattern.sums(inside * each) / mass for each in self._regressed)
-            odd = np.clip(r1 + np.sqrt(wide) * other, met.min(), best)
+            r1 = self.pattern.sums(inside * self._regressed[0]) / mass
+            left = (self._own - r1)[turn][~unmet[turn]]  # by what met pairs differ from that
+            odd = r1.copy()
+            odd[turn] += rng.choice(left, pays.size)
+            odd = np.clip(odd, met.min(), best)
         pays = np.where(chance < doubt, odd, pays)
         hidden = turn[(unmet & self.available.ravel() & ~self._ends)[turn]]
         if hidden.size and rng.random() * (high - low) < high - max(best, low):

@@ -29,7 +29,8 @@ from gim.model.task import Mind, Task
 from gim.runs.priors_given import models_given
 
 TRIED = 1.0  # visits that a prediction must be worth for a pair that nobody tried to be played
-DOUBTED = 0.1  # chance that its predicted reward fails, above which it is not played either
+DOUBTED = 0.1  # chance that its predicted reward fails, above which it is not played either; nor
+# is it where a regression has to say what it pays, which errs most where nobody was
 MOST_INFERRED = 1 << 29  # states times pairs seen; a quarter of that is predicted at a time
 UNCONVINCED = (
     "nothing is inferred: pairs that are held out are hardly likelier as predicted than by how "
@@ -122,7 +123,9 @@ def inferred(
     n = np.where(log.terminal[:, None], 0.0, seen.n)
     likely = n >= TRIED
     if belief.prior.speaks and isinstance(rewards, str):
-        likely &= belief.prior.r_doubt <= DOUBTED
+        prior = belief.prior  # what only a regression says of a reward is more open than the noise
+        ruled = prior.r_noise <= prior.r_noise.min(where=prior.r_n0 > 0, initial=np.inf)
+        likely &= (prior.r_doubt <= DOUBTED) & ruled
     supported = ((log.counts.n > 0) | likely) & task.available
     n = np.where(supported, n, 0.0)
     lost = ~supported.any(axis=1, keepdims=True)
