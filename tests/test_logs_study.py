@@ -107,7 +107,7 @@ def test_both_ways_to_play_follow_the_same_probabilities():
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_inference_convinces_on_the_river_and_does_no_harm(seed):
-    """Six places and more were never met. That the fall leads home is no rule that is looked for."""
+    """Six places were never met, and that the fall leads home is no rule that is looked for."""
     mdp, _ = RIVER.world(seed)
     log = RIVER.log(2_000, seed)
     behind = inferred(log, "analogy", log.behaviour, None, GAMMA, "learn")
