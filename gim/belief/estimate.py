@@ -360,9 +360,10 @@ class Estimate:
     ) -> tuple[sparse.csr_array, Floats]:
         """Transitions and rewards [S, A], drawn whole; see `drawn_pairs`.
 
-        A pair never met whose reward follows no rule pays as regression says, or as any pair that
-        was met. One of them pays the most that there is, with the chance of the learner
-        (`gim.agents.unknowns.missing`): the part of the range that lies beyond what was met.
+        A pair never met whose reward follows no rule pays what regression says and as much more or
+        less as some pair that was met; without a regression as such a pair does. One of them pays
+        the most that there is, with the chance of the learner (`gim.agents.unknowns.missing`): the
+        part of the range that lies beyond what was met.
         """
         rows, inside = self.drawn_pairs(rng, order)
         mass = np.maximum(self.pattern.sums(inside), TINY)
