@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from gim._base.registry import did_you_mean
@@ -28,7 +29,7 @@ def chosen(names: Iterable[str]) -> list[Experiment]:
     known, many = experiments.names(), groups()
     keys: set[str] = set()
     for name in names:
-        plain = name.lower().replace(" ", "").replace("-", "_")
+        plain = re.sub(r"figures?(?=\d)", "fig", name.lower().replace(" ", "").replace("-", "_"))
         if plain in many:
             keys.update(many[plain])
         elif plain in known:

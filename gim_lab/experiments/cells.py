@@ -101,6 +101,13 @@ class ResultsByCell:
         runs = [gap if row is None else self.table.curves[name][row] for row in rows]
         return episode.astype(float), np.stack(runs)
 
+    def each(self, cell: Cell, name: str) -> Floats:
+        """A curve with a number for each episode, [runs, episodes]; NaN where a run is missing."""
+        kept, gap = self.table.curves.get(name, ()), np.full(episodes_of(cell), math.nan)
+        rows = [self.row(trial) for trial in cell.trials]
+        runs = [gap if row is None or not len(kept) else np.asarray(kept[row]) for row in rows]
+        return np.stack([run if run.size == gap.size else gap for run in runs])
+
 
 def pick(
     cells: Sequence[Cell],

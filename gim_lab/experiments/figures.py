@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from gim_lab.experiments.artefact import Figure, Panel, Series
-from gim_lab.experiments.cells import Cell, ResultsByCell, by_panel, distinct, pick
+from gim_lab.experiments.cells import (
+    Cell,
+    Floats,
+    ResultsByCell,
+    by_panel,
+    distinct,
+    episodes_of,
+    pick,
+)
 from gim_lab.experiments.settings import setting_title
-from gim_lab.experiments.statistics import Estimate, curve_band
-from gim_lab.experiments.tables import Point, runs_of, sweep_point
+from gim_lab.experiments.statistics import Estimate, curve_band, interval_of
+from gim_lab.experiments.tables import Point, most_in, runs_in, runs_of, shares, sweep_point
 
 POINTS = 120  # of a drawn curve; the stored one has up to 1,000
+LOG_POINTS = 60  # of one that is evenly spaced on a logarithmic axis
+START = 5  # episodes at the beginning of that: fewer are noise, and would stretch the axis
 LABELS = {  # of the axes, by measure
     "score": "AvgReward / optimum",
     "total_eps": "TotalEps (episodes)",
@@ -69,14 +79,39 @@ def _curve(results: ResultsByCell, cell: Cell, regret: bool) -> Series:
     if best.min() > 0:
         runs = runs * (best.mean() / best)[:, None]
     keep = np.unique(np.linspace(0, episode.size - 1, POINTS).round().astype(int))
-    band = curve_band(runs[:, keep])
-    return Series(
-        cell.agent,
-        _from_zero(episode[keep]),
-        _from_zero(band.mean),
-        None if band.low is None else _from_zero(band.low),
-        None if band.high is None else _from_zero(band.high),
-    )
+    from_zero = np.pad(runs[:, keep], ((0, 0), (1, 0)))
+    return band_line(cell.agent, [0.0, *episode[keep]], from_zero)
+
+
+def shares_figure(
+    results: ResultsByCell,
+    lines: Mapping[str, Mapping[str, Cell]],
+    name: str,
+    title: str,
+    what: str,
+    from_random: bool = False,
+) -> Figure:
+    """Share of the optimum over all episodes so far, a panel per task and a line per learner.
+
+    Args:
+        results: what was run.
+        lines: the cells of each panel, by what the legend calls them.
+        name, title: of the figure.
+        what: label of the axis.
+        from_random: see `gim_lab.experiments.tables.shares`.
+    """
+    panels = []
+    for panel, inside in lines.items():
+        drawn = []
+        for each, cell in inside.items():
+            first = max(float(results.curves(cell, "cumulative")[0][0]), START)
+            n = episodes_of(cell)
+            at = np.unique(np.geomspace(min(first, n), n, LOG_POINTS).round())
+            drawn.append(band_line(each, at, shares(results, cell, at.tolist(), from_random)))
+        panels.append(Panel(panel, "episodes", what, drawn, log_x=True))
+    cells = [cell for inside in lines.values() for cell in inside.values()]
+    note = f"Mean over all episodes so far, {runs_in(cells)}, {interval_of(most_in(cells))}."
+    return Figure(name, title, panels, note)
 
 
 def sweep_figure(
@@ -146,10 +181,13 @@ def line_through(
     )
 
 
+def band_line(name: str, x: Iterable[float], runs: Floats) -> Series:
+    """The mean of curves [runs, points] at these x, with its band where there are runs enough."""
+    mean, *ends = curve_band(runs)
+    low, high = (None if each is None else [number(v) for v in each] for each in ends)
+    return Series(name, [number(v) for v in x], [number(v) for v in mean], low, high)
+
+
 def number(value: float) -> float | None:
     """JSON has no NaN."""
     return float(value) if math.isfinite(value) else None
-
-
-def _from_zero(values: Iterable[float]) -> list[float | None]:
-    return [0.0, *map(number, values)]

@@ -121,9 +121,20 @@ def signed(estimate: Estimate) -> str:
     return f"{estimate.mean:+.3f} ({estimate.low:+.3f}..{estimate.high:+.3f})"
 
 
+def most_in(cells: Sequence[Cell]) -> int:
+    """The runs of the cell that has the most."""
+    return max((len(cell.trials) for cell in cells), default=0)
+
+
+def runs_in(cells: Sequence[Cell]) -> str:
+    """How many runs means are of."""
+    few, many = min((len(cell.trials) for cell in cells), default=0), most_in(cells)
+    return f"{few} to {many} runs" if few < many else f"{many} runs" if many > 1 else "one run"
+
+
 def runs_of(cells: Sequence[Cell]) -> str:
     """How many runs a mean is of and how long they are, for a note."""
-    runs = max((len(cell.trials) for cell in cells), default=0)
+    runs = most_in(cells)
     lengths = sorted({episodes_of(cell) for cell in cells})
     episodes = " or ".join(f"{n:,}" for n in lengths) or "0"
     if runs > 1:

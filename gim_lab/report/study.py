@@ -16,9 +16,9 @@ from gim._base.files import replacing
 from gim.belief.shares import percent
 from gim_lab.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim_lab.experiments.cells import Floats
-from gim_lab.experiments.figures import POINTS, number
+from gim_lab.experiments.figures import POINTS, band_line
 from gim_lab.experiments.reproduction import Findings, versions
-from gim_lab.experiments.statistics import INTERVAL, LEAST, curve_band, interval_of
+from gim_lab.experiments.statistics import INTERVAL, LEAST, interval_of
 from gim_lab.experiments.tables import estimate_of, spoken
 from gim_lab.trials.measures import POINTS as KEPT
 from gim_lab.trials.results import Results
@@ -142,7 +142,7 @@ def _curve(agent: str, results: Results) -> Series:
     runs = _scaled(results, results.curve("return"))
     episode = results.curves["episode"][0]
     parts = equal_groups(episode.size, size_for(episode.size, POINTS))
-    return _series(agent, episode[parts].mean(axis=1), runs[:, parts].mean(axis=2))
+    return band_line(agent, episode[parts].mean(axis=1), runs[:, parts].mean(axis=2))
 
 
 def _regret(agent: str, results: Results) -> Series:
@@ -150,16 +150,10 @@ def _regret(agent: str, results: Results) -> Series:
     best = results.column("optimal_return")[:, None]
     lost = _scaled(results, episode * best - results.curve("cumulative"))
     keep = np.unique(np.linspace(0, episode.size - 1, POINTS).round().astype(int))
-    return _series(agent, episode[keep], lost[:, keep])
+    return band_line(agent, episode[keep], lost[:, keep])
 
 
 def _scaled(results: Results, runs: Floats) -> Floats:
     """A drawn world pays more in one instance than in another: each is scaled to their mean."""
     best = results.column("optimal_return")
     return runs * (best.mean() / best)[:, None] if np.all(best > 0) else runs
-
-
-def _series(agent: str, episode: Floats, runs: Floats) -> Series:
-    band = curve_band(runs)
-    low, high = (None if v is None else [number(x) for x in v] for v in (band.low, band.high))
-    return Series(agent, [number(x) for x in episode], [number(x) for x in band.mean], low, high)

@@ -126,6 +126,22 @@ def measures(run: Run) -> dict[str, Any]:
     return found | dict.fromkeys(CERTIFIED, math.nan)  # until they are measured
 
 
+def of_no_agent(
+    mdp: TabularMDP, score: float, returns: NDArray[np.float64], best: NDArray[np.float64]
+) -> dict[str, Any]:
+    """The columns of a trial that plays no agent, from its returns and the largest there may be."""
+    return dict.fromkeys((*MEASURES, *CERTIFIED), math.nan) | {
+        "score": score,
+        "mean_return": float(returns.mean()),
+        "optimal_return": float(best.mean()),
+        "explored": False,
+        "S": mdp.S,
+        "A": mdp.A,
+        "H": mdp.horizon or 0,
+        "notes": "",
+    }
+
+
 def times(spent: Mapping[str, float]) -> dict[str, float]:
     """Where the time went, from the seconds of each phase; compiling is left out."""
     seconds = {name: value for name, value in spent.items() if name != "compiling"}

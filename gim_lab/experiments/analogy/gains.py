@@ -5,10 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-import numpy as np
-
 from gim_lab.experiments.analogy.settings import ANALOGIST, PLAIN, POOLED
-from gim_lab.experiments.artefact import Figure, Panel, Series, Table
+from gim_lab.experiments.artefact import Figure, Panel, Table
 from gim_lab.experiments.cells import (
     Cell,
     ResultsByCell,
@@ -17,14 +15,20 @@ from gim_lab.experiments.cells import (
     episodes_of,
     pick,
 )
-from gim_lab.experiments.figures import line_through
-from gim_lab.experiments.statistics import INTERVAL, Estimate, compare, curve_band, interval_of
-from gim_lab.experiments.tables import NOTHING, estimate_of, shares, signed, spoken
+from gim_lab.experiments.figures import line_through, shares_figure
+from gim_lab.experiments.statistics import INTERVAL, Estimate, compare, interval_of
+from gim_lab.experiments.tables import (
+    NOTHING,
+    estimate_of,
+    most_in,
+    runs_in,
+    shares,
+    signed,
+    spoken,
+)
 
 MARKS = (100, 300, 1_000)  # episodes at which a learner is compared before its end
 HORIZONS = (*MARKS, 10_000, 100_000)
-POINTS = 60  # of a drawn curve, evenly spaced on the logarithmic axis
-START = 5  # episodes at its beginning: fewer are noise, and would stretch the axis
 HARM = 0.005  # a mean loss that counts, as a share of the optimum
 PAYS, NEUTRAL, HARMS = "pays", "neutral", "harms"
 CONTROLS = (PLAIN, POOLED)
@@ -49,7 +53,7 @@ def share_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         "Share of the optimum over the first episodes",
         ["task", "agent", *(f"{h:,}" for h in columns)],
         rows,
-        f"Mean ± half of the {INTERVAL}, {_runs(cells)}.",
+        f"Mean ± half of the {INTERVAL}, {runs_in(cells)}.",
     )
 
 
@@ -87,20 +91,16 @@ def gain_table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:
         "Paired gain of the Analogist",
         ["task", "episodes", f"over the {PLAIN}", "verdict", f"over the {POOLED}", "verdict "],
         rows,
-        f"Mean difference in the share of the optimum over all episodes, {_runs(cells)} on the same"
-        f" seeds, with its {INTERVAL}. It pays if the interval lies above 0; it harms if the mean"
-        f" is below -{HARM:g}, whatever the interval; else it is neutral.",
+        f"Mean difference in the share of the optimum over all episodes, {runs_in(cells)} on the "
+        f"same seeds, with its {INTERVAL}. It pays if the interval lies above 0; it harms if the "
+        f"mean is below -{HARM:g}, whatever the interval; else it is neutral.",
     )
 
 
 def share_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title: str) -> Figure:
     """Share of the optimum against episodes, a panel per task and a line per agent."""
-    panels = [
-        Panel(panel, "episodes", SHARE, [_curve(results, cell) for cell in inside], log_x=True)
-        for panel, inside in by_panel(cells)
-    ]
-    note = f"Mean over all episodes so far, {_runs(cells)}, {interval_of(_most(cells))}."
-    return Figure(name, title, panels, note)
+    lines = {panel: {cell.agent: cell for cell in inside} for panel, inside in by_panel(cells)}
+    return shares_figure(results, lines, name, title, SHARE)
 
 
 def compared(
@@ -126,27 +126,6 @@ def gain_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title:
             if mine:
                 lines.append(line_through(line, [cell.x for cell in mine], found))
         panels.append(Panel(f"over the {control}", "rank J", f"gain, {SHARE}", lines))
-    interval = interval_of(_most(cells))
-    note = f"Mean of paired differences at the end of the run, {_runs(cells)}, {interval}."
+    interval = interval_of(most_in(cells))
+    note = f"Mean of paired differences at the end of the run, {runs_in(cells)}, {interval}."
     return Figure(name, title, panels, note)
-
-
-def _curve(results: ResultsByCell, cell: Cell) -> Series:
-    first = max(float(results.curves(cell, "cumulative")[0][0]), START)
-    at = np.unique(np.geomspace(min(first, episodes_of(cell)), episodes_of(cell), POINTS).round())
-    band = curve_band(shares(results, cell, at.tolist()))
-    means = [Estimate(m, math.nan, math.nan, 1) for m in band.mean.tolist()]
-    if band.low is not None and band.high is not None:
-        ends = zip(means, band.low.tolist(), band.high.tolist(), strict=True)
-        means = [Estimate(m.mean, low, high, len(cell.trials)) for m, low, high in ends]
-    return line_through(cell.agent, at.tolist(), means, marks=False)
-
-
-def _most(cells: Sequence[Cell]) -> int:
-    return max((len(cell.trials) for cell in cells), default=0)
-
-
-def _runs(cells: Sequence[Cell]) -> str:
-    runs = [len(cell.trials) for cell in cells] or [0]
-    many = f"{min(runs)} to {max(runs)}" if min(runs) < max(runs) else str(max(runs))
-    return f"{many} runs" if max(runs) > 1 else "one run"

@@ -10,9 +10,8 @@ from gim._base.averages import equal_groups
 from gim_lab.experiments.artefact import Artefact, Figure, Panel, Series, Table
 from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of
 from gim_lab.experiments.demo.settings import AGENTS, EPISODES, RUNS, WORLDS, Demo
-from gim_lab.experiments.figures import number, regret_figure
+from gim_lab.experiments.figures import band_line, regret_figure
 from gim_lab.experiments.scale import Scale
-from gim_lab.experiments.statistics import curve_band
 from gim_lab.experiments.tables import estimate_of, runs_of, spoken
 
 WINDOW = 5  # episodes that a point is the mean of
@@ -66,10 +65,7 @@ def _curve(results: ResultsByCell, cell: Cell) -> Series:
     episode, returns = results.curves(cell, "return")
     parts = equal_groups(episode.size, WINDOW)
     ways = _ways(results, cell, returns)
-    band = curve_band(ways[:, parts].mean(axis=2))
-    low, high = (None if v is None else [number(x) for x in v] for v in (band.low, band.high))
-    at = [number(x) for x in episode[parts].mean(axis=1)]
-    return Series(cell.agent, at, [number(x) for x in band.mean], low, high)
+    return band_line(cell.agent, episode[parts].mean(axis=1), ways[:, parts].mean(axis=2))
 
 
 def _table(results: ResultsByCell, cells: Sequence[Cell]) -> Table:

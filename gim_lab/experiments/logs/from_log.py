@@ -50,16 +50,7 @@ class FromLog(Subject):
         learned = np.array([log[DEFAULT] for log in logs])
         best = np.array([log["optimum"] for log in logs])
         mdp, _ = place.world(trial.seed)
-        columns = dict.fromkeys((*measures.MEASURES, *measures.CERTIFIED), math.nan) | {
-            "score": float((learned / best).mean()),
-            "mean_return": float(learned.mean()),
-            "optimal_return": float(best.mean()),
-            "explored": False,
-            "S": mdp.S,
-            "A": mdp.A,
-            "H": mdp.horizon or 0,
-            "notes": "",
-        }
+        columns = measures.of_no_agent(mdp, float((learned / best).mean()), learned, best)
         return columns, curves | measures.curves(learned), spent
 
     def one(self, place: Place, seed: int, spent: dict[str, float]) -> dict[str, float]:

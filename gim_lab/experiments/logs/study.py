@@ -95,11 +95,7 @@ def sizes_of(place: Place, scale: Scale) -> list[int]:
 
 def returns_of(results: ResultsByCell, cell: Cell, name: str) -> Floats:
     """A curve of all logs of a cell, one after the other, [logs]; NaN where it is missing."""
-    kept = results.table.curves.get("return" if name == DEFAULT else name, ())
-    gap = np.full(cell.trials[0].episodes, math.nan)
-    rows = [results.row(trial) for trial in cell.trials]
-    found = [gap if row is None or not len(kept) else kept[row] for row in rows]
-    return np.concatenate([each if each.size == gap.size else gap for each in found])
+    return results.each(cell, "return" if name == DEFAULT else name).ravel()
 
 
 def cvar(values: Floats) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
@@ -67,16 +66,8 @@ class Many(Subject):
         found |= {"optimum": best, "base": base_of(family, worlds)}
         first = family.left_out(len(worlds))
         scored = found["first_100"][first:]
-        columns = dict.fromkeys((*measures.MEASURES, *measures.CERTIFIED), math.nan) | {
-            "score": share_of(found, "first_100", first),
-            "mean_return": float(scored.mean()),
-            "optimal_return": float(best[first:].mean()),
-            "explored": False,
-            "S": worlds[0].S,
-            "A": worlds[0].A,
-            "H": worlds[0].horizon,
-            "notes": "",
-        }
+        score = share_of(found, "first_100", first)
+        columns = measures.of_no_agent(worlds[0], score, scored, best[first:])
         return columns, found | measures.curves(found["first_100"]), spent
 
     def online(self, worlds: list[TabularMDP], seed: int) -> dict[str, Floats]:

@@ -119,20 +119,11 @@ def episodes_of(cell: Cell) -> int:
     return many_of(cell).episodes
 
 
-def curves(results: ResultsByCell, cell: Cell, name: str) -> Floats:
-    """A number of each world, [series, worlds]; NaN where a run is missing."""
-    kept = results.table.curves.get(name, ())
-    gap = np.full(cell.trials[0].episodes, math.nan)
-    rows = [results.row(trial) for trial in cell.trials]
-    found = [gap if row is None or not len(kept) else np.asarray(kept[row]) for row in rows]
-    return np.stack([each if each.size == gap.size else gap for each in found])
-
-
 def shares(results: ResultsByCell, cell: Cell, measure: str) -> Floats:
     """Of each series the share of what can be gained."""
     first = FAMILIES[many_of(cell).family].left_out(cell.trials[0].episodes)
     got, best, base = (
-        curves(results, cell, name)[:, first:].sum(axis=1) for name in (measure, "optimum", "base")
+        results.each(cell, name)[:, first:].sum(axis=1) for name in (measure, "optimum", "base")
     )
     return np.asarray((got - base) / np.where(best > base, best - base, math.nan))
 
@@ -173,7 +164,7 @@ def panel_of(results: ResultsByCell, title: str, cells: Sequence[Cell]) -> Panel
     lines = []
     for cell in cells:
         got, best, base = (
-            curves(results, cell, name).sum(axis=0) for name in (CURVE, "optimum", "base")
+            results.each(cell, name).sum(axis=0) for name in (CURVE, "optimum", "base")
         )
         y = (got - base) / np.where(best > base, best - base, math.nan)
         shown = [None if math.isnan(each) else float(each) for each in y]

@@ -21,7 +21,6 @@ AGENTS = {
 class Figure1(PaperArtefact, name="fig1"):
     """Figure 1: cumulative reward of seven agents on four tasks; and of today's strong learners."""
 
-    names = ("figure1",)
     place = 1
     title = "Figure 1: cumulative reward on four tasks"
     statement = (

@@ -18,7 +18,6 @@ M, EPISODES = 100, 200_000
 class Figure2(PaperArtefact, name="fig2"):
     """Figure 2: cumulative reward on synthetic tasks of growing size."""
 
-    names = ("figure2",)
     place = 2
     title = "Figure 2: larger environments"
     statement = (

@@ -15,7 +15,6 @@ PLACES = [(2.1 * i, 0.0) for i in range(4)] + [(2.1 * i, 1.8) for i in range(4)]
 class Figure5(PaperArtefact, name="fig5"):
     """Figure 5: CasinoLand, drawn from the MDP itself."""
 
-    names = ("figure5",)
     place = 5
     title = "Figure 5: CasinoLand"
     statement = (
@@ -38,7 +37,6 @@ class Figure5(PaperArtefact, name="fig5"):
 class Figure6(PaperArtefact, name="fig6"):
     """Figure 6: RiverSwim, drawn from the MDP itself."""
 
-    names = ("figure6",)
     place = 6
     title = "Figure 6: RiverSwim"
     statement = (

@@ -140,7 +140,6 @@ def asked_table(scale: Scale, *names: str) -> Table:
 class Figure4(PaperArtefact, name="fig4"):
     """Figure 4: AvgReward against rank, mu0 and kappa."""
 
-    names = ("figure4",)
     place = 4
     title = "Figure 4: rank, μ₀ and κ"
     statement = (
@@ -174,7 +173,6 @@ class Figure4(PaperArtefact, name="fig4"):
 class Figure11(PaperArtefact, name="fig11"):
     """Figure 11: the three measures against rank."""
 
-    names = ("figure11",)
     place = 11
     title = "Figure 11: rank"
     statement = (
@@ -199,7 +197,7 @@ class Figure11(PaperArtefact, name="fig11"):
 class Figures12to14(PaperArtefact, name="fig12to14"):
     """Figures 12 to 14: the three measures against mu0, mu1 and kappa."""
 
-    names = ("fig12", "fig13", "fig14", "figure12", "figure13", "figure14", "figures12to14")
+    names = ("fig12", "fig13", "fig14")
     place = 12
     title = "Figures 12 to 14: μ₀, μ₁ and κ"
     statement = "Neither GIM's speed nor its accuracy changes much with μ₀, μ₁ or κ."

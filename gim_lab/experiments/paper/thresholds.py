@@ -54,7 +54,6 @@ def drawn(
 class Figure3(PaperArtefact, name="fig3"):
     """Figure 3: the known threshold m on the synthetic task of rank 2."""
 
-    names = ("figure3",)
     place = 3
     title = "Figure 3: the known threshold m, rank 2"
     statement = (
@@ -75,7 +74,7 @@ class Figure3(PaperArtefact, name="fig3"):
 class Figures7to9(PaperArtefact, name="fig7to9"):
     """Figures 7 to 9: the three measures against m for ranks 2, 4, 6, 8 and 10."""
 
-    names = ("fig7", "fig8", "fig9", "figure7", "figure8", "figure9", "figures7to9")
+    names = ("fig7", "fig8", "fig9")
     place = 7
     title = "Figures 7 to 9: the known threshold m, ranks 2 to 10"
     statement = (
@@ -104,7 +103,6 @@ class Figures7to9(PaperArtefact, name="fig7to9"):
 class Figure10(PaperArtefact, name="fig10"):
     """Figure 10: the known threshold m on grids of 3 x 3 and 4 x 4."""
 
-    names = ("figure10",)
     place = 10
     title = "Figure 10: the known threshold m, grid worlds"
     statement = (

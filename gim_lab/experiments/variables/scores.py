@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from gim_lab.experiments.artefact import Figure, Panel, Series, Table
+from gim_lab.experiments.artefact import Figure, Table
 from gim_lab.experiments.cells import Cell, Floats, ResultsByCell, by_panel, episodes_of, pick
-from gim_lab.experiments.figures import line_through
+from gim_lab.experiments.figures import shares_figure
 from gim_lab.experiments.plain_learners import BONUSES
-from gim_lab.experiments.statistics import INTERVAL, compare, interval_of
-from gim_lab.experiments.tables import NOTHING, estimate_of, shares, signed, spoken
+from gim_lab.experiments.statistics import INTERVAL, compare
+from gim_lab.experiments.tables import NOTHING, estimate_of, runs_in, shares, signed, spoken
 from gim_lab.experiments.variables.settings import (
     ANALOGIST,
     BEST,
@@ -22,7 +22,6 @@ from gim_lab.experiments.variables.settings import (
 
 FIRST = (30, 100, 300, 1_000)  # episodes over which a score is the mean
 LAST = 0.1  # share of the episodes that `last` is the mean of
-POINTS = 40  # of a drawn curve
 WAY = "share of the way from random to optimal"
 
 
@@ -104,33 +103,5 @@ def others() -> list[str]:
 
 def score_figure(results: ResultsByCell, cells: Sequence[Cell], name: str, title: str) -> Figure:
     """The score against episodes, a panel per world and a line per learner."""
-    panels = [
-        Panel(
-            panel,
-            "episodes",
-            WAY,
-            [_curve(results, each, cell) for each, cell in shown(results, inside).items()],
-            log_x=True,
-        )
-        for panel, inside in by_panel(cells)
-    ]
-    note = f"Mean over all episodes so far, {runs_in(cells)}, {interval_of(most_in(cells))}."
-    return Figure(name, title, panels, note)
-
-
-def _curve(results: ResultsByCell, name: str, cell: Cell) -> Series:
-    n = episodes_of(cell)
-    at = np.unique(np.geomspace(min(5, n), n, POINTS).round())
-    found = [estimate_of(x) for x in ways(results, cell, at.tolist()).T]
-    return line_through(name, at.tolist(), found, marks=False)
-
-
-def most_in(cells: Sequence[Cell]) -> int:
-    """The runs of the cell that has the most."""
-    return max((len(cell.trials) for cell in cells), default=0)
-
-
-def runs_in(cells: Sequence[Cell]) -> str:
-    """How many runs a mean is of."""
-    runs = most_in(cells)
-    return f"{runs} runs" if runs > 1 else "one run"
+    lines = {panel: shown(results, inside) for panel, inside in by_panel(cells)}
+    return shares_figure(results, lines, name, title, WAY, from_random=True)
