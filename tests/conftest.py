@@ -7,7 +7,11 @@ all that is started here would take over: here they are heard.
 """
 
 import os
+import re
 import signal
+from pathlib import Path
+
+import pytest
 
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ.setdefault(name, "1")
@@ -24,3 +28,22 @@ settings.register_profile("gim", deadline=None)
 settings.load_profile("gim")
 
 collect_ignore = ["mortal.py"]  # whoever imports it has one more agent
+
+
+@pytest.fixture
+def refuses(capsys):
+    """Run the command, expect one clear line on stderr, status 2, and nothing written."""
+    from gim.cli import main
+
+    def call(*words, because):
+        before = set(Path().rglob("*"))
+        assert main(words) == 2
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert re.search(because, err), err
+        assert err.startswith("gim: ")
+        assert err.count("\n") == 1
+        assert "Traceback" not in err
+        assert set(Path().rglob("*")) == before
+
+    return call

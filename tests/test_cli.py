@@ -43,24 +43,6 @@ def shows(capsys):
     return call
 
 
-@pytest.fixture
-def refuses(capsys):
-    """Run the command, expect one line on stderr and status 2."""
-
-    def call(*words: str, because: str) -> None:
-        before = set(Path().rglob("*"))
-        assert main(words) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert re.search(because, err), err
-        assert err.startswith("gim: ")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        assert set(Path().rglob("*")) == before  # nothing half-written
-
-    return call
-
-
 # -- help and lists
 
 

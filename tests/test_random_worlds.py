@@ -206,22 +206,6 @@ def test_duplicates_are_copies(rows, unfolding):
         assert concentration(mdp.transitions) == pytest.approx(0.1, rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("garnet:S=1000000000", "garnet: a table of 24,000,000,000 probabilities"),
-        ("linear:S=100000", "linear: a table of 200,000,000,000 probabilities"),
-        ("garnet:S=3", "branching = 4 of S = 3 states: give S at the most"),
-        ("gate:S=10", "behind = 10 of S = 10 states: leave two before the gate"),
-        ("duplicates:copies=3", "copies = 3 does not divide A = 20"),
-    ],
-)
-def test_errors_name_the_culprit_and_the_fix(word, message):
-    with pytest.raises(ValueError) as error:
-        gim.make(word)
-    assert message in str(error.value)
-
-
 @pytest.mark.parametrize("name", KEPT)
 def test_a_seed_stays_what_it_is(name):
     mdp = gim.make(name)

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+import gim
 from gim.logs import safe
 from gim.logs.learning import DEFAULT, learn
 from gim.logs.safe import METHODS, Case, Safe, safe_policy
@@ -182,6 +183,29 @@ def test_methods_differ_from_plain_and_agree_where_all_is_known(name):
         found, plain = (chances(safe_policy(each)(sure), 4) for each in (name, "plain"))
         going = ~case.terminal  # where an episode is over all actions are alike
         np.testing.assert_allclose(found[:, going], plain[:, going], atol=1e-9)
+
+
+def test_a_log_is_planned_on_as_its_rows_say():
+    """By counts alone: a pair never tried pays the least and stays, and is not played."""
+    rng = np.random.default_rng(0)
+    rows = [(s, a, float(rng.integers(-2, 5)), int(rng.integers(4))) for s in range(3)
+            for a in range(3) if (s, a) != (1, 2) for _ in range(rng.integers(1, 9))]  # fmt: skip
+    case = gim.learn(gim.from_log(rows), infer=None, discount=0.9).behind.case
+    P = case.P.toarray().reshape(4, 3, 4)  # state 3 was entered and never left
+    for s, a in np.ndindex(4, 3):
+        paid = [r for x, b, r, _ in rows if (x, b) == (s, a)]
+        after = [t for x, b, _, t in rows if (x, b) == (s, a)]
+        assert case.n[s, a] == len(paid)
+        assert case.playable[s, a] == (len(paid) > 0 or s == 3)
+        assert case.r[s, a] == pytest.approx(np.mean(paid) if paid else min(case.rewards))
+        assert case.spread[s, a] == pytest.approx(np.var(paid) if paid else 0.0)
+        assert P[s, a] == pytest.approx(np.bincount(after, minlength=4) / len(after) if after
+                                        else np.eye(4)[s])  # fmt: skip
+        if s < 3:
+            assert case.baseline[s, a] == len(paid) / sum(x == s for x, *_ in rows)
+    assert case.rewards == (case.r[case.n > 0].min(), case.r[case.n > 0].max())
+    assert case.rewards[0] < 0
+    assert not case.terminal.any()
 
 
 def test_only_playable_pairs_are_chosen_but_by_the_baseline():

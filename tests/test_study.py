@@ -28,24 +28,6 @@ def in_an_empty_folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
-@pytest.fixture
-def refuses(capsys):
-    """Run the command, expect one clear line, status 2, and nothing written."""
-
-    def call(*words, because):
-        before = set(Path().rglob("*"))
-        assert main(words) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert re.search(because, err), err
-        assert err.startswith("gim: ")
-        assert err.count("\n") == 1
-        assert "Traceback" not in err
-        assert set(Path().rglob("*")) == before
-
-    return call
-
-
 # -- what a study is
 
 

@@ -70,28 +70,6 @@ def test_labels_hold_the_variables(word, names):
     assert gim.TabularMDP.unpack(*mdp.pack()).variables == v
 
 
-@pytest.mark.parametrize(
-    ("word", "message"),
-    [
-        ("inventory:lead=9", "(due_8) = 40,508,282,375,631: make one of them smaller"),
-        ("inventory:lead=2", "inventory: a table of 24,087,861 probabilities"),
-        ("inventory2:capacity=50", "inventory2: a table of 169,130,025 probabilities"),
-        ("stock_trading:sectors=5", "stock_trading: a table of 369,098,752 probabilities"),
-        ("maintenance:levels=1000000000", "1000000000 (wear) = 3,000,000,000: make one of them"),
-        ("sysadmin:machines=12", "sysadmin: machines = 12: must be at most 11"),
-        ("sysadmin:topology=bus", "must be one of ring, star"),
-        ("walls:size=3,walls=7", "only 6 fit in a grid of 3 x 3"),
-        ("teleports:size=3,teleports=8", "only 7 cells are no goals"),
-        ("taxi:size=2", "taxi: size = 2: must be at least 3"),
-        ("wet_chicken:turbulence=2", "wet_chicken: turbulence = 2.0: must be at least 3"),
-    ],
-)
-def test_errors_name_the_culprit_and_the_fix(word, message):
-    with pytest.raises(ValueError) as error:
-        gim.make(word)
-    assert message in str(error.value)
-
-
 # -- inventories
 
 
