@@ -72,11 +72,6 @@ def test_help_and_the_page_name_every_group_and_every_study():
     assert wanted == {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_figures_may_be_written_out():
-    for name in ("fig7", "figure7", "Figure 7", "figures 7 to 9", "fig7to9"):
-        assert [each.key for each in chosen([name])] == ["fig7to9"]
-
-
 def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):
     out = tmp_path / "out"
     words = ["reproduce", "rivers", "--scale", "smoke", "--engine", "serial", "--out", str(out)]

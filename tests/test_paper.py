@@ -47,6 +47,7 @@ def test_every_number_of_the_paper_can_be_asked_for():
         assert len(chosen([f"fig{n}"])) == len(chosen([f"Figure {n}"])) == 1
     for n in (1, 2, 3):
         assert [each.key for each in chosen([f"table{n}"])] == [f"table{n}"]
+    assert [each.key for each in chosen(["figures 7 to 9"])] == ["fig7to9"]
     assert [each.key for each in chosen(["all"])] == KEYS
     assert [each.key for each in chosen(["paper"])] == SHOWN
     assert {each.heading for each in chosen(["all"])} == {"The paper"}
