@@ -112,7 +112,7 @@ QUOTES = {
     "readme-rule": Quote("README.md", rf"# ({RULE}); \.\.\.", _rule),
     "analogy-rule": Quote("docs/analogy.md", rf"# ({RULE}); blocked", _rule),
     "certificate": Quote(
-        "docs/certificates.md", r"hold\?\n```\n\n(    credible: .*?)\n\nA belief", _certificate
+        "docs/analogy.md", r"hold\?\n```\n\n(    credible: .*?)\n\nA belief", _certificate
     ),
     "train": Quote("docs/command.md", r"\$ gim train casinoland\n(.*?)\n\.\.\.\n", _train),
     "compare": Quote(

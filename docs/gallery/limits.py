@@ -29,7 +29,7 @@ print(refused(lambda: gim.make("riverswim", lenght=3)))
 # - The Analogist thinks for milliseconds to seconds after an episode: it saves samples, not time.
 # - Rules are found where variables are told or can be read off names; a world without structure
 #   gains nothing from them ([study](../study.md)).
-# - Certificates are wide after few episodes, and say so ([certificates](../certificates.md)).
+# - [Certificates](../analogy.md#certificates) are wide after few episodes, and say so.
 # - There is no page that runs in the browser. Numba compiles there by now, in patched builds that
 #   one conda channel has for JupyterLite; pip does not install them, and we have not tried gim with
 #   them. Without numba the loop is a thousand times slower.
