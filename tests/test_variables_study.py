@@ -37,7 +37,7 @@ def test_learners_are_compared_on_seeds_on_which_nothing_is_chosen(name):
         choosing = {t.seed for cell in pick(inside, setting=CHOOSING) for t in cell.trials}
         comparing = {t.seed for cell in pick(inside, setting="") for t in cell.trials}
         assert choosing == set(range(6000, 6020))
-        assert comparing == set(range(7060, 7080))
+        assert comparing == set(range(7200, 7220))
     looked_at = {t.seed for cell in chosen([name])[0].cells(SMOKE) for t in cell.trials}
     assert not looked_at & set(range(6000, 8000))
 
