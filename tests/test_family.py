@@ -200,6 +200,27 @@ def test_shops_that_lose_orders_are_found_by_what_rows_pay():
     assert kinds_of(family, 0)[0].tolist() == kind.argmax(axis=1).tolist()
 
 
+@pytest.mark.parametrize("lossy", [True, False])
+def test_a_few_shops_show_by_what_they_pay_whether_orders_fail(lossy):
+    lost = np.where(np.arange(6) % 2, 0.2, 0.0) * lossy
+    means = np.clip(3.0 * np.exp(np.random.default_rng(1).normal(0, 0.45, 6)), 0.5, 9)
+    family = learned(shop_space(), counted(shop_rows(means, 60, 1, lost)), range(6))
+    assert family.rule.fails == lossy  # next states alone are level on that
+    assert ("3 of 6 (1, 3, 5) lose" in str(family)) == lossy
+
+
+def test_pay_follows_the_after_state_where_no_row_was_cut_off():
+    rows = counted(shop_rows(MEANS[:2], 60))
+    s, a = np.divmod(rows.pair, 8)
+    rows = rows.of(s + a <= 15)
+    table = Table(Rule(shift=(0, 0, 1)), shop_space(), rows)
+    line, columns = rewards.line_of(table, rows, blindly(table, rows).came)
+    paid = rewards.Paid(rewards.Shape(1, ()), line, columns, (), (), (), 0.0, (0.0, 1.0))
+    full = rows.of(np.array([0]))._replace(pair=np.array([8 * 14 + 7]), next=np.array([10]))
+    said = rewards.along(table, paid, full.pair, blindly(table, full))
+    assert said[0] == pytest.approx(5 * (15 - 10) - 2.5 * 7 - 0.3 * 10 - 2)
+
+
 def test_unrelated_worlds_are_no_family():
     rng, rows = np.random.default_rng(1), []
     for unit in range(5):

@@ -16,7 +16,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gim.belief.family.cells import Cells, cells_of
+from gim.belief.family.fit import evident, fit_of
 from gim.belief.family.kinds import Form, fitted, posterior, vague
+from gim.belief.family.rewards import tempered
 from gim.belief.family.rules import Rule, Table, contexts, fits, lands, movements
 from gim.belief.family.units import Bools, Floats, Ints, Rows, Space
 
@@ -38,6 +40,7 @@ class Candidate(NamedTuple):
     forms: tuple[Form, ...]  # [F]; none: every unit is alone
     kappa: float
     scores: Floats  # [K] log-likelihood of each unit left out
+    pays: float = 0.0  # nats by which what rows paid is likelier than if all came that is added
 
     @property
     def score(self) -> float:
@@ -45,7 +48,7 @@ class Candidate(NamedTuple):
         rule = self.rule
         parts = len(rule.features) + 3 * rule.fails + rule.by_state + (rule.shift is not None)
         forms = sum(0.5 * (form.kinds - 1) + form.dimensions for form in self.forms)
-        return float(self.scores.sum()) - PART * (parts + forms)
+        return float(self.scores.sum()) + self.pays - PART * (parts + forms)
 
     @property
     def alone(self) -> bool:
@@ -74,25 +77,29 @@ class Search:
         """What was counted, under a rule."""
         if rule not in self._cells:
             table = Table(rule, self.space, self.rows)
-            self._cells[rule] = cells_of(table, self.rows, lands(table, self.rows), self.units)
+            rows, explained, _ = evident(table, self.rows)
+            self._cells[rule] = cells_of(table, rows, explained, self.units)
         return self._cells[rule]
 
     def judge(self, rule: Rule, forms: tuple[Form, ...], kappa: float) -> Candidate:
         """The likelihood of units left out; without forms, of each unit alone."""
         key = rule, forms, kappa
         if key not in self._judged:
-            cells, total = self.cells(rule), np.zeros(self.units)
-            for train, test in self._splits(cells) if forms else [(None, np.arange(len(cells.X)))]:
-                family = vague(cells.layout, kappa)
-                if train is not None:
-                    part = cells._replace(X=cells.X[train], task=cells.task[train])
-                    family = fitted(part, forms, kappa)
-                found = posterior(cells.layout, cells.X[test], family)
-                np.add.at(total, cells.task[test], found.evidence)
-            odd = math.log(ODD) + self.outside  # a unit that does not belong has its own ways
-            total = np.logaddexp(total + math.log1p(-ODD), odd)
-            self._judged[key] = Candidate(rule, forms, kappa, total)
+            scores = self.left_out(self.cells(rule), forms, kappa)
+            self._judged[key] = Candidate(rule, forms, kappa, scores)
         return self._judged[key]
+
+    def left_out(self, cells: Cells, forms: tuple[Form, ...], kappa: float) -> Floats:
+        """[K] log-likelihood of each unit by the others, or by its own ways."""
+        total = np.zeros(self.units)
+        for train, test in self._splits(cells) if forms else [(None, np.arange(len(cells.X)))]:
+            family = vague(cells.layout, kappa)
+            if train is not None:
+                part = cells._replace(X=cells.X[train], task=cells.task[train])
+                family = fitted(part, forms, kappa)
+            found = posterior(cells.layout, cells.X[test], family)
+            np.add.at(total, cells.task[test], found.evidence)
+        return np.logaddexp(total + math.log1p(-ODD), math.log(ODD) + self.outside)
 
     def _splits(self, cells: Cells) -> Iterable[tuple[Ints, Ints]]:
         assert self.fold is not None
@@ -158,12 +165,25 @@ class Search:
             finalists += [] if rule.values else coarser
         last = [self.thorough(rule) for rule in dict.fromkeys(finalists)]
         best = max(last, key=lambda offer: offer.score)
-        if best.rule.shift is not None and best.forms:
-            may_fail = best.rule._replace(fails=True)
-            offers = self.families(may_fail, best.forms, (best.kappa,))
-            last.append(max(offers, key=lambda offer: offer.score))
+        if best.rule.shift is not None:
+            last.append(self.failing(best))
         rest = [each for each in found.values() if each.rule not in {one.rule for one in last}]
         return sorted(last + rest, key=lambda offer: -offer.score)
+
+    def failing(self, best: Candidate) -> Candidate:
+        """The same rule where what the action adds may not come, judged by what rows paid as well.
+
+        Next states tell little of that: what came and went at once is as if nothing had come.
+        """
+        rule = best.rule._replace(fails=True)
+        offers = self.families(rule, best.forms, (best.kappa,)) or [self.judge(rule, (), ALONE[1])]
+        found = max(offers, key=lambda offer: offer.score)
+        fits = (fit_of(self.space, self.rows, self.units, *each[:3]) for each in (best, found))
+        error, left = (fit.error for fit in fits)
+        pays = float(tempered(self.rows).n.sum()) * math.log(error / left)
+        if found.score + pays > best.score:
+            found = self.thorough(rule)
+        return found._replace(pays=pays)
 
     def neighbours(self, rule: Rule) -> list[Rule]:
         """The same with another context, by state, or where the action may come to nothing."""
@@ -175,7 +195,12 @@ class Search:
 
 def belong(search: Search, best: Candidate) -> Bools:
     """[units] that are likelier under the best rule than by themselves; at least two thirds."""
-    inside = best.scores > search.outside + math.log(ODD) + math.log(2.0)
+    scores = best.scores
+    if best.rule.fails:  # by next states alone, as it is by themselves
+        table = Table(best.rule, search.space, search.rows)
+        cells = cells_of(table, search.rows, lands(table, search.rows), search.units)
+        scores = search.left_out(cells, best.forms, best.kappa)
+    inside = scores > search.outside + math.log(ODD) + math.log(2.0)
     many = 3 * np.count_nonzero(inside) >= 2 * len(inside)
     return np.asarray(inside if many else np.ones(len(inside), bool))
 

@@ -22,23 +22,10 @@ from gim.analogy.structure.moves import STAY, Outcomes
 from gim.belief.family import rewards
 from gim.belief.family.cells import Cells, cells_of
 from gim.belief.family.choose import ALONE, FEW, Candidate, Search, belong
-from gim.belief.family.kinds import (
-    Form,
-    Posterior,
-    fitted,
-    posterior,
-    vague,
-)
-from gim.belief.family.outlook import (
-    Whole,
-    ahead_of,
-    blindly,
-    outlook,
-    placed,
-    whole_of,
-    with_unit,
-)
-from gim.belief.family.rewards import Ahead, Paid, Shape
+from gim.belief.family.fit import fit_of, with_evidence
+from gim.belief.family.kinds import Form, Posterior, fitted, posterior, vague
+from gim.belief.family.outlook import Whole, ahead_of, outlook, placed, whole_of, with_unit
+from gim.belief.family.rewards import Paid, Shape
 from gim.belief.family.rules import Rule, Table, lands
 from gim.belief.family.units import Bools, Floats, Rows, Space, joined
 from gim.belief.family.words import Difference, differences, said_of_rule, sentences
@@ -226,21 +213,6 @@ class Family:
         files.save(path, "family", *pack(self))
 
 
-def with_evidence(
-    table: Table, paid: Paid | None, rows: Rows, explained: Bools
-) -> tuple[Rows, Bools]:
-    """What rewards show of what the action adds: whether it came."""
-    if paid is None or not paid.line.size or not len(rows.n):
-        return rows, explained
-    ahead = blindly(table, rows)
-    near, way = rewards.evidence_of(table, paid, rows, ahead)
-    mine = np.repeat(near, table.O // 2, axis=1) & explained
-    some = np.asarray(mine.any(axis=1))
-    told = near.sum(axis=1) == 1
-    rows = rows._replace(way=np.where(told & some, way, 0))
-    return rows, np.asarray(np.where(some[:, None], mine, explained), bool)
-
-
 def learned(space: Space, rows: Rows, names: Sequence[Any], few: int = FEW) -> Family:
     """The family that units show.
 
@@ -272,40 +244,9 @@ def refitted(
     space: Space, rows: Rows, names: Sequence[Any], chosen: tuple[Candidate, ...]
 ) -> Family:
     """The family of units under a rule that was chosen already."""
-    best, whole_rows = chosen[0], rows
-    table = Table(best.rule, space, rows)
-    explained, comes = lands(table, rows), None
-    if best.rule.fails:
-        blind = blindly(table, rows)
-        shape = rewards.shape_of(table, rows, blind, rewards.LINES[:2], power=1)
-        comes = rewards.fitted(table, rows, shape, blind)
-        rows, explained = with_evidence(table, comes, rows, explained)
-        if comes.line.size and not rows.way.any():  # what rows pay says that it always comes
-            plain = best._replace(rule=best.rule._replace(fails=False), forms=best.forms[1:])
-            return refitted(space, whole_rows, names, (plain, *chosen))
-    cells = cells_of(table, rows, explained, len(names))
-    alone = vague(cells.layout, best.kappa)
-    kinds = alone if best.alone else fitted(cells, best.forms, best.kappa)
-    whole = whole_of(table, cells.layout, kinds)
-    ahead = foreseen(table, whole, rows, explained, len(names))
-    once = rewards.tempered(rows)
-    paid = rewards.fitted(table, once, rewards.shape_of(table, once, ahead), ahead)
-    usual = float(posterior(cells.layout, cells.X, placed(whole, cells.layout)).evidence.sum())
-    usual /= max(float(rows.n.sum()), 1.0)
-    return Family(space, table, whole, paid, comes, chosen, whole_rows, tuple(names), usual)
-
-
-def foreseen(table: Table, whole: Whole, rows: Rows, explained: Bools, units: int) -> Ahead:
-    """What a line may look at, of the rows of all units, each by what is believed of it."""
-    found: list[Ahead] = []
-    order = np.argsort(rows.unit, kind="stable")
-    for unit in range(units):
-        mine = order[rows.unit[order] == unit]
-        own = rows.of(mine)._replace(unit=np.zeros(len(mine), np.int64))
-        view = outlook(table, whole, own, explained[mine], None)
-        found.append(ahead_of(view, table, own))
-    back = np.argsort(order, kind="stable")
-    return Ahead(*(np.concatenate(each)[back] for each in zip(*found, strict=True)))
+    fit = fit_of(space, rows, len(names), *chosen[0][:3])
+    made = fit.table, fit.kinds, fit.paid, fit.comes
+    return Family(space, *made, chosen, rows, tuple(names), fit.usual)
 
 
 # -- as a file

@@ -131,20 +131,24 @@ def keys_of(table: Table, kind: int, pair: Ints, t: Ints, way: Any = 0) -> tuple
 
 
 def design(table: Table, columns: Ints, pair: Ints, ahead: Floats, way: Any = 0) -> Floats:
-    """[I, d] of the line: 1, actions, the variables before, next, and after the action."""
+    """[I, d] of the line: 1, actions, the variables after the action, before it, and next.
+
+    What says the same in all rows is said by the first of them. Where no row was ever cut off at an
+    edge, the state and the action say together what the after-state does, but not beyond the rows.
+    """
     triples = table.space.bare
     order = triples.ordinal
     s, a = np.divmod(pair, table.space.A)
     base = table.base[np.minimum(way, len(table.base) - 1), pair]
     parts = [np.ones((len(pair), 1)), (a[:, None] == columns).astype(np.float64)]
+    if table.rule.shift is not None:
+        parts.append(np.clip(base, 0, table.values.sizes - 1)[:, order])
     amounts = triples.action_codes[a][:, triples.action_ordinal]
     parts += [
         amounts,
         amounts[:, triples.action_codes[:, triples.action_ordinal].max(axis=0) > 1] > 0,
     ]
     parts += [triples.codes[s][:, order], ahead]
-    if table.rule.shift is not None:
-        parts.append(np.clip(base, 0, table.values.sizes - 1)[:, order])
     return np.column_stack(parts).astype(np.float64)
 
 
@@ -445,11 +449,12 @@ def evidence_of(table: Table, paid: Paid, rows: Rows, ahead: Ahead) -> tuple[Boo
 
 def shape_of(
     table: Table, rows: Rows, ahead: Ahead, lines: Sequence[int] = LINES, power: int = 2
-) -> Shape:
+) -> tuple[Shape, float]:
     """What predicts half of the pairs of units left out, by the other half and other units.
 
     By squares of errors, for a plan goes by means: what pays in one place and no other must not be
-    overlooked. By absolute errors (`power` 1) where most rows are asked for to the letter.
+    overlooked. By absolute errors (`power` 1) where most rows are asked for to the letter. Beside
+    it the error that is left, no smaller than the rounding of rewards.
     """
     units = np.unique(rows.unit)
     folds = min(FOLDS, len(units))
@@ -480,7 +485,7 @@ def shape_of(
     for offer in found[1:]:
         if offer[1] < (CLEARLY if offer[0].line and not best[0].line else BETTER) * best[1]:
             best = offer
-    return best[0]
+    return best
 
 
 def _error(
