@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 import gim
-from gim.model.completion import ALS, Completion, OptSpace, SoftImpute, Tucker, Unfolding
+from gim.model.completion import ALS, Completion, OptSpace, Tucker
 from gim.model.matrices import dynamic_matrices
 from gim.model.projection import project_simplex
 from tests.naive_completion import als_by_rows
@@ -29,7 +29,6 @@ FASTER = 50  # than the loop, at 50 x 40, to the same accuracy
 GROWTH = 2  # of the time per entry, from 50 x 40 to 1000 x 50
 SIZES = ((50, 40), (200, 50), (1000, 50))
 SHARED = ("shared_factors:J=2,K=5", "shared_factors:J=5,K=8")
-JOINT = (Unfolding(), Unfolding(mode="action"), Tucker())
 VISITS = (10, 40, 160, 640, 2560)
 
 
@@ -102,7 +101,7 @@ def against_the_loop() -> tuple[str, bool]:
     rows = [["loop over rows, rank 10, ridge .03", f"{loop_seconds * 1e3:.1f}", "1", loop_error]]
     met = True
     same = ALS(rank=10, ridge=0.03, tolerance=1e-3)
-    for method in (ALS(), same, OptSpace(), SoftImpute(), Unfolding(), Tucker()):
+    for method in (ALS(), same, OptSpace(), Tucker()):
         job = _job(method, data)
         seconds, error = median_seconds(job, 3), l1_error(data, job())
         ratio = loop_seconds / seconds
@@ -130,7 +129,7 @@ def by_size() -> tuple[str, bool]:
 def by_noise() -> str:
     """Show how errors fall with the visits."""
     rows = []
-    for method in (ALS(), OptSpace(rank=2), OptSpace(), Unfolding(), Tucker()):
+    for method in (ALS(), OptSpace(rank=2), OptSpace(), Tucker()):
         errors = noise_errors(method)
         cells = [f"{error:.5f}" for error in errors]
         rows.append([str(method), *cells, f"{slope(VISITS, errors):.2f}"])
@@ -141,7 +140,7 @@ def by_world() -> str:
     """Show the error of every method on several worlds, with 40 visits and 80 % known."""
     rows = []
     worlds = ("synthetic:rank=2", "gridworld", "casinoland", *SHARED)
-    for method in (ALS(), ALS(rank=10, ridge=0.03), OptSpace(), SoftImpute(), *JOINT):
+    for method in (ALS(), ALS(rank=10, ridge=0.03), OptSpace(), Tucker()):
         cells = []
         for world in worlds:
             errors = []

@@ -13,7 +13,7 @@ from gim import plot
 from gim.model.completion.base import completions
 
 FOLDER = Path(__file__).resolve().parent / "pictures"
-METHODS = ("als", "optspace", "soft_impute", "unfolding", "tucker")
+METHODS = ("als", "optspace", "tucker")
 
 
 def main() -> None:

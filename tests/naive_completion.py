@@ -36,17 +36,6 @@ def ridge_regression(features, targets, weights, ridge):
     return np.linalg.solve(normal, F.T @ (w * targets[seen]))
 
 
-def soft_impute(M, mask, threshold, iterations=20000):
-    """Fill in, shrink the singular values, repeat: one matrix, no momentum."""
-    X = np.zeros_like(M)
-    for _ in range(iterations):
-        U, values, Vt = np.linalg.svd(np.where(mask > 0, M, X), full_matrices=False)
-        before, X = X, U * np.maximum(values - threshold, 0) @ Vt
-        if np.abs(X - before).max() < 1e-13:
-            break
-    return X
-
-
 def project_simplex(p):
     """Find tau by bisection: max(p - tau, 0) must sum to 1."""
     low, high = p.min() - 1.0, p.max()
@@ -57,11 +46,6 @@ def project_simplex(p):
         else:
             high = tau
     return np.maximum(p - tau, 0)
-
-
-def unfold_states(matrices):
-    """Lay the matrices side by side: S rows, A*K columns."""
-    return np.concatenate(list(matrices), axis=1)
 
 
 def incoherence(M, r):

@@ -240,5 +240,5 @@ def test_gim_makes_no_array_by_next_state():
 def test_who_works_on_blocks():
     """Those that share factors between matrices cannot; a bare function is not asked to."""
     names = {name for name in completions.names() if completions[name].by_matrix}
-    assert names == {"als", "optspace", "soft_impute"}
+    assert names == {"als", "optspace"}
     assert not dynamics.by_matrix(lambda *_: None)

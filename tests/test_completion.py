@@ -16,21 +16,14 @@ from gim.model.completion import (
     ALS,
     Method,
     OptSpace,
-    SoftImpute,
     Tucker,
-    Unfolding,
     base,
     completions,
 )
 from gim.model.completion.least_squares import alternate, solve
+from gim.model.completion.optspace import until_settled
 from gim.model.completion.rank import held_out_rank
-from gim.model.completion.spectral import (
-    leading_basis,
-    soft_threshold,
-    until_settled,
-    widest_gap,
-)
-from gim.model.completion.unfolding import share
+from gim.model.completion.tucker import free_actions, leading_basis
 from gim.testing.completion import check_completion
 from tests import naive_completion as naive
 
@@ -62,7 +55,6 @@ def noisy(seed=0, S=30, A=20, r=2, share=0.7, sigma=0.05, K=3):
     ("method", "bias"),
     [
         (ALS(), 0.05),
-        (SoftImpute(threshold=0.01), 0.1),
         (Tucker(states=2, actions=2, next_states=3), 0.05),
     ],
     ids=str,
@@ -77,15 +69,13 @@ def test_settings_with_a_bias_pass_the_conformance_check_within_it(method, bias)
     [
         (lambda r: ALS(rank=r, ridge=0), ALS(ridge=0)),
         (lambda r: OptSpace(rank=r), OptSpace()),
-        (None, SoftImpute(debias=True)),
     ],
-    ids=["als", "optspace", "soft_impute"],
+    ids=["als", "optspace"],
 )
 def test_half_seen_matrices_are_recovered_to_1e_6(given_rank, estimated_rank, r):
     for seed in range(20):
         M, seen = low_rank(r, seed)
-        methods = [estimated_rank] if given_rank is None else [given_rank(r), estimated_rank]
-        for method in methods:
+        for method in (given_rank(r), estimated_rank):
             done = method((M * seen)[None], seen, np.random.default_rng(seed))
             assert done.converged
             assert np.all(done.rank == r), f"{method}, seed {seed}"
@@ -140,47 +130,6 @@ def test_a_system_without_data_gets_zero():
     np.testing.assert_allclose(b, [[0, 1], [0, 2]])
 
 
-def test_soft_impute_agrees_with_its_plain_twin():
-    _, data, seen = noisy(sigma=0.3)
-    fast = SoftImpute(threshold=0.1, tolerance=1e-10, max_iterations=5000)
-    done = fast(data, seen, np.random.default_rng(0))
-    for X, M in zip(done.matrices, data, strict=True):
-        slow = naive.soft_impute(M, seen, 0.1 * np.linalg.norm(M, 2))
-        np.testing.assert_allclose(X, slow, atol=1e-6)
-
-
-def test_soft_impute_meets_the_conditions_of_its_optimum():
-    _, data, seen = noisy(seed=5, sigma=0.3, K=1)
-    weights = seen * np.random.default_rng(0).integers(1, 9, seen.shape)
-    method = SoftImpute(threshold=0.2, tolerance=1e-11, max_iterations=20000)
-    X = method(data, weights, np.random.default_rng(0)).matrices[0]
-    w = weights / weights[weights > 0].mean()
-    subgradient = w * (data[0] - X) / (0.2 * np.linalg.norm(w * data[0], 2))
-    assert np.linalg.norm(subgradient, 2) <= 1 + 1e-6
-    nuclear = np.linalg.svd(X, compute_uv=False).sum()
-    assert (subgradient * X).sum() == pytest.approx(nuclear, rel=1e-6)
-
-
-def test_unfolding_is_one_wide_matrix():
-    _, data, seen = noisy(sigma=0.2, K=4)
-    method = Unfolding(rank=3, ridge=0.5, tolerance=1e-10, max_iterations=20000)
-    data /= np.abs(data).max()  # so that no matrix is scaled
-    joint = method(data, seen, np.random.default_rng(0))
-    wide = naive.unfold_states(data)[None]
-    single = ALS(rank=3, ridge=0.5, tolerance=1e-10, max_iterations=20000)
-    split = single(wide, np.tile(seen, (1, 4)), np.random.default_rng(1)).matrices[0]
-    np.testing.assert_allclose(np.concatenate(list(joint.matrices), axis=1), split, atol=1e-6)
-
-
-def test_action_mode_is_state_mode_of_the_transposed():
-    _, data, seen = noisy(K=4)
-    states = Unfolding(rank=2)(data, seen, np.random.default_rng(0)).matrices
-    turned = Unfolding(mode="action", rank=2)(
-        data.transpose(0, 2, 1), seen.T, np.random.default_rng(0)
-    )
-    np.testing.assert_allclose(turned.matrices, states.transpose(0, 2, 1), atol=1e-9)
-
-
 def test_joint_forms_need_fewer_entries_than_one_matrix_at_a_time():
     rng = np.random.default_rng(3)
     core = rng.standard_normal((4, 3, 3))
@@ -189,11 +138,10 @@ def test_joint_forms_need_fewer_entries_than_one_matrix_at_a_time():
     seen = (rng.random((40, 30)) < 0.2).astype(float)  # 240 entries, 201 unknowns a matrix
     errors = {}
     tucker = Tucker(states=3, actions=3, next_states=4, ridge=1e-9)
-    for method in (ALS(rank=3, ridge=1e-6), Unfolding(rank=3, ridge=1e-6), tucker):
+    for method in (ALS(rank=3, ridge=1e-6), tucker):
         done = method(truth * seen, seen, np.random.default_rng(0))
         errors[type(method).__name__] = relative_error(done.matrices, truth)
     assert errors["Tucker"] < 1e-4
-    assert errors["Unfolding"] < 1e-2
     assert errors["ALS"] > 0.1
 
 
@@ -201,11 +149,10 @@ def test_a_huge_reward_does_not_drown_the_probabilities():
     data = seen_data(30, 20, 40)
     rewarded = data.matrices.copy()
     rewarded[-1] *= 1e4
-    for method in (Unfolding(), Tucker()):
-        plain = method(data.matrices, data.weights, np.random.default_rng(0))
-        huge = method(rewarded, data.weights, np.random.default_rng(0))
-        np.testing.assert_allclose(huge.matrices[:-1], plain.matrices[:-1], atol=1e-6)
-        assert l1_error(data, huge.matrices) < 0.3
+    plain = Tucker()(data.matrices, data.weights, np.random.default_rng(0))
+    huge = Tucker()(rewarded, data.weights, np.random.default_rng(0))
+    np.testing.assert_allclose(huge.matrices[:-1], plain.matrices[:-1], atol=1e-6)
+    assert l1_error(data, huge.matrices) < 0.3
 
 
 def test_counts_as_weights_beat_the_mask():
@@ -213,7 +160,7 @@ def test_counts_as_weights_beat_the_mask():
     truth, _, seen = noisy(K=6, share=0.8)
     visits = seen * rng.integers(1, 100, seen.shape)
     data = (truth + rng.standard_normal(truth.shape) / np.sqrt(np.maximum(visits, 1))) * seen
-    for method in (ALS(rank=2, ridge=0.3), OptSpace(rank=2), SoftImpute(threshold=0.03)):
+    for method in (ALS(rank=2, ridge=0.3), OptSpace(rank=2)):
         counted = method(data, visits, np.random.default_rng(0)).matrices
         masked = method(data, seen, np.random.default_rng(0)).matrices
         assert relative_error(counted, truth) < 0.8 * relative_error(masked, truth), method
@@ -234,22 +181,6 @@ def test_the_rank_is_estimated_for_each_matrix():
     assert held_out_rank(M * seen, seen, 2, 0.0, rng).max() == 2
     done = ALS(ridge=0)(M * seen, seen, rng)
     assert (done.rank == ranks).all()
-
-
-def test_soft_threshold_lowers_singular_values():
-    rng = np.random.default_rng(0)
-    for shape in ((3, 6, 4), (3, 4, 6)):
-        M = rng.standard_normal(shape)
-        lowered, values = soft_threshold(M, np.array([0.5, 1.0, 100.0]))
-        before = np.linalg.svd(M, compute_uv=False)
-        expected = np.maximum(before - np.array([[0.5], [1.0], [100.0]]), 0)
-        np.testing.assert_allclose(values, expected, atol=1e-7)
-        np.testing.assert_allclose(np.linalg.svd(lowered, compute_uv=False), expected, atol=1e-7)
-
-
-def test_widest_gap():
-    values = np.array([[10.0, 8.0, 0.01, 0.0], [5.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 0.0]])
-    assert widest_gap(values).tolist() == [2, 1, 0]
 
 
 def test_leading_basis_spans_what_was_seen():
@@ -293,8 +224,6 @@ def test_words_and_registry():
     [
         (lambda: ALS(rank=0), "rank = 0: must be at least 1"),
         (lambda: ALS(ridge=-1), "ridge = -1"),
-        (lambda: SoftImpute(threshold=2), "threshold = 2"),
-        (lambda: Unfolding(mode="pair"), "must be one of state, action"),
     ],
 )
 def test_parameters_are_checked(make, message):
@@ -370,11 +299,8 @@ def test_a_matrix_of_zeros_does_not_keep_others_from_being_completed():
 
 def test_a_fit_of_nothing_but_zeros_ends():
     """All is 0, and the length of the factors with it: there is no relative change to wait for."""
-    seen = np.ones((3, 2))
-    fit = share(np.zeros((4, 3, 2)), seen, 2, 0.1, 1e-6, 500, np.random.default_rng(0))
-    assert fit.change == 0.0
-    assert fit.iterations < 500
-    assert not np.einsum("sr,ark->sak", fit.U, fit.V).any()
+    U, V = free_actions(np.zeros((4, 3, 2)), np.ones((3, 2)), 2, 0.1, np.random.default_rng(0))
+    assert not np.einsum("sr,ark->sak", U, V).any()
 
 
 @pytest.mark.parametrize("ridge", [0.0, 0.1])

@@ -3,9 +3,7 @@
 from gim.model.completion.als import ALS
 from gim.model.completion.base import Completed, Completion, Fit, Method, completions
 from gim.model.completion.optspace import OptSpace
-from gim.model.completion.soft_impute import SoftImpute
 from gim.model.completion.tucker import Tucker
-from gim.model.completion.unfolding import Unfolding
 
 __all__ = [
     "ALS",
@@ -14,8 +12,6 @@ __all__ = [
     "Fit",
     "Method",
     "OptSpace",
-    "SoftImpute",
     "Tucker",
-    "Unfolding",
     "completions",
 ]

@@ -161,3 +161,8 @@ def unit_scale(matrices: Floats, weights: Floats) -> Floats:
     """
     largest = np.abs(matrices * (weights > 0)).max(axis=(1, 2), keepdims=True)
     return np.maximum(largest, 1.0)
+
+
+def transposed(matrices: Floats) -> Floats:
+    """Transpose each matrix of a batch."""
+    return matrices.swapaxes(-1, -2)

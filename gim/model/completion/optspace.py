@@ -16,23 +16,24 @@ data that the fit leaves unexplained, so it vanishes where the data are exactly 
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from gim._base.params import Within
-from gim.model.completion.base import Fit, Floats, Method
+from gim.model.completion.base import Fit, Floats, Method, transposed
 from gim.model.completion.least_squares import solve_each
 from gim.model.completion.rank import held_out_rank
-from gim.model.completion.spectral import blocks, transposed, until_settled
 
 Bools = NDArray[np.bool_]
 
 HALVINGS = 30  # of the step length before a step is given up
 EXACT = 1e-9  # a misfit below this share of the data counts as none
 SLOPE = 1e-4  # share of the linear decrease that a step must bring (Armijo)
+BLOCK = 2**22  # entries of the matrices that are worked on together: 32 MB an array
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,48 @@ class OptSpace(Method, name="optspace"):
                 completed[which[block]] = X @ C @ transposed(Y)
                 most, converged = max(most, iterations), converged and settled
         return Fit(completed, rank, most, converged)
+
+
+def blocks(matrices: Floats) -> Iterator[slice]:
+    """Cut the K matrices into runs whose intermediate results fit in memory."""
+    K, S, A = matrices.shape
+    length = max(1, BLOCK // (S * A))
+    for k in range(0, K, length):
+        yield slice(k, min(k + length, K))
+
+
+def until_settled(
+    step: Callable[..., tuple[tuple[Any, ...], Floats]],
+    state: tuple[Any, ...],
+    tolerance: float,
+    max_iterations: int,
+) -> tuple[list[Any], int, bool]:
+    """Repeat a step on a batch; a matrix leaves the batch when its change is within tolerance.
+
+    Args:
+        step: takes the arrays of the state, returns the new ones and the change [n] of each matrix.
+        state: arrays whose first axis is the matrix.
+        tolerance: the change at which a matrix has settled.
+        max_iterations: for the batch.
+
+    Returns:
+        The final state of all matrices, the iterations, and whether all of them settled.
+    """
+    final = [np.array(part) for part in state]
+    alive = np.arange(len(final[0]))
+    iterations = 0
+    while len(alive) and iterations < max_iterations:
+        iterations += 1
+        state, change = step(*state)
+        settled = change <= tolerance
+        if settled.any():
+            for whole, part in zip(final, state, strict=True):
+                whole[alive[settled]] = part[settled]
+            state = tuple(part[~settled] for part in state)
+            alive = alive[~settled]
+    for whole, part in zip(final, state, strict=True):
+        whole[alive] = part
+    return final, iterations, len(alive) == 0
 
 
 def spectral_start(M: Floats, seen: Bools, r: int) -> tuple[Floats, Floats]:

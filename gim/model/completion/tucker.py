@@ -14,13 +14,11 @@ from typing import Annotated, NamedTuple
 import numpy as np
 
 from gim._base.params import Within
-from gim.model.completion.base import Fit, Floats, Ints, Method, unit_scale
+from gim.model.completion.base import Fit, Floats, Ints, Method, transposed, unit_scale
 from gim.model.completion.least_squares import lowered, solve_each
 from gim.model.completion.rank import MAX_ITERATIONS, TOLERANCE, best_rank, split
-from gim.model.completion.spectral import leading_basis, transposed
-from gim.model.completion.unfolding import unfolding_rank
 
-ROUGH_RIDGE = 0.3  # of the unfolding that estimates the rank of the states
+ROUGH_RIDGE = 0.3  # of the fit that estimates the rank of the states
 
 
 @dataclass(frozen=True)
@@ -50,7 +48,7 @@ class Tucker(Method):
         N = np.tensordot((basis / scale[:, 0]).T, matrices, axes=1)  # [q, S, A]
         states = min(self.states or S, S, A * len(N))
         if self.states is None:
-            states = unfolding_rank(N, weights, self.max_rank, ROUGH_RIDGE, rng)
+            states = state_rank(N, weights, self.max_rank, ROUGH_RIDGE, rng)
         actions = min(self.actions or A, A, S * len(N))
         if self.actions is None:
             actions = action_rank(N, weights, states, self.max_rank, self.ridge, rng)
@@ -137,3 +135,57 @@ def action_rank(
 
     size = np.array([(weights * N**2).sum()])
     return int(best_rank(error, size, min(max_rank, weights.shape[1]))[0])
+
+
+def leading_basis(matrices: Floats, weights: Floats, q: int, rng: np.random.Generator) -> Floats:
+    """The q combinations of the K matrices that hold most of what was seen, orthonormal [K, q].
+
+    By subspace iteration with some room to spare (Halko, Martinsson and Tropp, 2011): the [K, K]
+    second moment of a large model would cost more than its completion.
+    """
+    K = len(matrices)
+    if q >= K:
+        return np.eye(K)
+    flat, weight = matrices.reshape(K, -1), weights.reshape(-1, 1)
+    Q = np.linalg.qr(rng.standard_normal((K, min(K, q + 10))))[0]
+    for _ in range(6):
+        Q = np.linalg.svd(flat @ (weight * (flat.T @ Q)), full_matrices=False).U
+    return Q[:, :q]
+
+
+def free_actions(
+    matrices: Floats, weights: Floats, rank: int, ridge: float, rng: np.random.Generator
+) -> tuple[Floats, Floats]:
+    """Fit M[k,s,a] ~ U[s] . V[a,:,k], U [S, rank]; the ridge falls as in `alternate`."""
+    S, A = weights.shape
+    data = np.ascontiguousarray((weights * matrices).transpose(2, 1, 0))  # [A, S, K]
+    size = float(np.sqrt(np.vdot(data, data)))
+    U, penalty, V = rng.standard_normal((S, rank)), size, np.zeros((A, rank, len(matrices)))
+    for _ in range(MAX_ITERATIONS):
+        penalty = lowered(penalty, ridge, TOLERANCE * size)
+        UU = (U[:, :, None] * U[:, None, :]).reshape(S, -1)
+        V = solve_each((weights.T @ UU).reshape(A, rank, rank), U.T @ data, penalty)
+        VV = (V @ transposed(V)).reshape(A, -1)
+        right = (data @ transposed(V)).sum(axis=0)
+        new = solve_each((weights @ VV).reshape(S, rank, rank), right[:, :, None], penalty)[:, :, 0]
+        change, U = float(np.linalg.norm(new - U)), new
+        length = np.sqrt(np.linalg.norm(new) ** 2 + 0.01 * size)
+        if penalty == ridge and change <= TOLERANCE * length:
+            break
+    return U, V
+
+
+def state_rank(
+    N: Floats, weights: Floats, max_rank: int, ridge: float, rng: np.random.Generator
+) -> int:
+    """Estimate the rank of the states, with the actions left free, from entries held out."""
+    train, s, a, weight = split(weights, rng)
+    held = N[:, s, a]
+
+    def error(rank: int, which: Ints) -> Floats:
+        U, V = free_actions(N, train, rank, ridge, rng)
+        predicted = np.einsum("nr,nrk->kn", U[s], V[a])
+        return np.array([(weight * (held - predicted) ** 2).sum()])
+
+    size = np.array([(weights * N**2).sum()])
+    return int(best_rank(error, size, min(max_rank, *weights.shape))[0])
