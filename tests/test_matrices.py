@@ -166,16 +166,6 @@ def test_projection_of_large_numbers_ends():
     np.testing.assert_allclose(found, [[1, 0, 0], [0.5, 0.5, 0], [1 / 3] * 3])
 
 
-def test_rows_never_seen():
-    P = np.zeros((2, 2, 3))
-    unseen = np.array([[True], [False]])
-    P[1] = [0.2, 0.3, 0.5]
-    found = project_simplex(P, unseen, instead=[0, 1, 0])
-    np.testing.assert_allclose(found[0], [[0, 1, 0]] * 2)
-    np.testing.assert_allclose(found[1], [[0.2, 0.3, 0.5]] * 2)
-    np.testing.assert_allclose(project_simplex(P, unseen)[0], np.full((2, 3), 1 / 3))
-
-
 def test_projection_refuses_what_has_no_place():
     with pytest.raises(ValueError, match=r"P\[0, 1\] is nan"):
         project_simplex([[0.5, np.nan]])

@@ -14,20 +14,20 @@ from numpy.typing import NDArray
 from gim._base.params import brief
 from gim.mdp.tabular import TabularMDP
 from gim.model.learned import LearnedModel
-from gim.planning import Plan, backward_induction, plan
+from gim.planning import backward_induction
 from gim.planning.planners import Model
 
 RULE = 0.3  # of the standard deviation that a rule may be wrong by, taken off or added
 
 
 def planned(model: LearnedModel) -> NDArray[np.int64]:
-    """The policy [H, S] that is best in the model, its rules doubted.
+    """The policy [H, S] that is best in the model, as far as `playable`, its rules doubted.
 
     Every value is less by a part of what the rule behind it may be wrong by: else a plan seeks out
     where rules that were seen a few times are wrong to its advantage.
     """
     if not model.doubt.any():
-        return plan_of(model).policy
+        return backward_induction(playable(model)).policy
     bare = playable(model)
     rows, pays = model.rows(), np.where(bare.available, bare.rewards, -np.inf)
     policy, v = np.empty((model.horizon, model.S), np.int64), np.zeros(model.S)
@@ -40,21 +40,13 @@ def planned(model: LearnedModel) -> NDArray[np.int64]:
     return policy
 
 
-def plan_of(model: LearnedModel, discount: float = 1.0, endless: bool = False) -> Plan:
-    """The plan that is best as far as the model is supported by visits or inference.
-
-    It is over the model's horizon, discounted or not, or `endless`: [S] instead of [H, S].
+def playable(model: LearnedModel) -> Model:
+    """What can be played of a model: what is supported by visits or inference.
 
     The row of any other pair is made up, so it is not played where another pair is supported; a
     state without one is taken to hold the agent, and to pay the least that is known of any pair,
     if that is negative: else a cost could be escaped by what nobody has tried.
     """
-    bare = playable(model)
-    return plan(bare, discount) if endless else backward_induction(bare, discount=discount)
-
-
-def playable(model: LearnedModel) -> Model:
-    """What can be played of a model, see `plan_of`."""
     supported = model.supported & model.available
     lost = ~supported.any(axis=1, keepdims=True)
     rewards = np.where(lost, model.rewards[supported].min(initial=0.0), model.rewards)

@@ -20,24 +20,15 @@ from gim._compile.jit import seldom
 ROUNDING = 1e-12  # how far from 1 the sum of a distribution may be
 
 
-def project_simplex(
-    P: ArrayLike, unseen: ArrayLike | None = None, instead: ArrayLike | None = None
-) -> NDArray[np.float64]:
-    """Replace each row by the nearest probability distribution.
+def project_simplex(P: ArrayLike) -> NDArray[np.float64]:
+    """Replace each row by the nearest probability distribution, in a new array.
 
     Args:
         P: [..., S]: the last axis becomes a distribution.
-        unseen: [...] bool: rows that no data stand behind (the actions of a state never seen, of
-            which completion can say nothing); they are not projected.
-        instead: the distribution [S] of those rows; uniform unless given.
-
-    Returns:
-        A new array of the shape of P.
 
     Example:
-        >>> project_simplex([[0.5, 0.7, -0.1], [0.0, 0.0, 0.0]], unseen=[False, True])
-        array([[0.4       , 0.6       , 0.        ],
-               [0.33333333, 0.33333333, 0.33333333]])
+        >>> project_simplex([0.5, 0.7, -0.1])
+        array([0.4, 0.6, 0. ])
     """
     projected = np.array(P, dtype=np.float64, order="C")
     if projected.ndim == 0 or projected.shape[-1] == 0:
@@ -46,10 +37,6 @@ def project_simplex(
         place = np.argwhere(~np.isfinite(projected))[0].tolist()
         raise ValueError(f"P{place} is {projected[tuple(place)]}: only finite numbers have a place")
     _project(projected.reshape(-1), np.arange(0, projected.size + 1, projected.shape[-1]))
-    if unseen is not None:
-        S = projected.shape[-1]
-        rows = np.broadcast_to(np.asarray(unseen, dtype=bool), projected.shape[:-1])
-        projected[rows] = np.full(S, 1 / S) if instead is None else instead
     return projected
 
 

@@ -21,7 +21,7 @@ class Computation(NamedTuple):
         return sum(self)
 
 
-def computation(S: int, A: int, steps: int, sweeps: int, constant: float = 1.0) -> Computation:
+def computation(S: int, A: int, steps: int, sweeps: int) -> Computation:
     """Theorem 1 as printed: phi + S max(S, A) + steps, with phi = S A sweeps.
 
     Logarithms are left out, as the paper's tilde does. Two terms are too small as printed: see
@@ -31,18 +31,17 @@ def computation(S: int, A: int, steps: int, sweeps: int, constant: float = 1.0) 
         S, A: states and actions.
         steps: of the agent in its environment, over all episodes.
         sweeps: of dynamic programming, the paper's U; over a horizon they are H.
-        constant: times all terms.
 
     Example:
         >>> computation(S=20, A=10, steps=100_000, sweeps=10).total
         102400.0
     """
     terms = S * A * sweeps, S * max(S, A), steps
-    return Computation(*(float(constant * term) for term in terms))
+    return Computation(*map(float, terms))
 
 
 def computation_repaired(
-    S: int, A: int, steps: int, sweeps: int, constant: float = 1.0, successors: int | None = None
+    S: int, A: int, steps: int, sweeps: int, successors: int | None = None
 ) -> Computation:
     """Theorem 1 with what one sweep and one completion at least cost.
 
@@ -51,12 +50,12 @@ def computation_repaired(
     and to write them takes S^2 A operations, whatever the method.
 
     Args:
-        S, A, steps, sweeps, constant: as in `computation`.
+        S, A, steps, sweeps: as in `computation`.
         successors: next states of a pair; S, if they are not few.
     """
     each = S if successors is None else successors
     terms = S * A * each * sweeps, (S + 1) * S * A, steps
-    return Computation(*(float(constant * term) for term in terms))
+    return Computation(*map(float, terms))
 
 
 class PlanningOperations(NamedTuple):

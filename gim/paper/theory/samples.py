@@ -6,9 +6,7 @@ from math import log, sqrt
 from typing import NamedTuple
 
 
-def known_fraction(
-    S: int, A: int, kappa: float, r: int, mu0: float, mu1: float, constant: float = 1.0
-) -> float:
+def known_fraction(S: int, A: int, kappa: float, r: int, mu0: float, mu1: float) -> float:
     """The rho of Theorem 2. Above 1, the theorem has nothing to say.
 
     mu0 and mu1 are to be in Keshavan's scaling, in which the theorem behind it is stated.
@@ -20,7 +18,7 @@ def known_fraction(
         mu0**2 * r**2 * spread * kappa**4,
         mu1**2 * r**2 * spread * kappa**4,
     )
-    return constant / sqrt(S * A) * kappa**2 * max(terms)
+    return 1.0 / sqrt(S * A) * kappa**2 * max(terms)
 
 
 def known_threshold(
@@ -31,10 +29,9 @@ def known_threshold(
     r: int,
     epsilon: float,
     rho: float = 1.0,
-    constant: float = 1.0,
 ) -> float:
     """The m of Theorem 2."""
-    return constant * kappa**4 * r * S * H**2 * max(S, A) / (rho * A * epsilon**2)
+    return kappa**4 * r * S * H**2 * max(S, A) / (rho * A * epsilon**2)
 
 
 def sample_complexity(
@@ -47,18 +44,15 @@ def sample_complexity(
     epsilon: float,
     delta: float,
     beta: float = 0.2,
-    constant: float = 1.0,
 ) -> float:
     """Episodes in which GIM may not be near-optimal (Theorem 2)."""
     size = kappa**4 * r * S**2 * max(S, A) * H * D
-    return constant * size / ((1 - beta) * epsilon**2) * log(1 / delta)
+    return size / ((1 - beta) * epsilon**2) * log(1 / delta)
 
 
-def sample_complexity_rmax(
-    S: int, A: int, H: int, epsilon: float, delta: float, constant: float = 1.0
-) -> float:
+def sample_complexity_rmax(S: int, A: int, H: int, epsilon: float, delta: float) -> float:
     """Episodes in which RMax may not be near-optimal (Kakade, 2003, as the paper states it)."""
-    return constant * S**2 * A * H**2 / epsilon**3 * log(1 / delta) * log(S * A / delta)
+    return S**2 * A * H**2 / epsilon**3 * log(1 / delta) * log(S * A / delta)
 
 
 def sample_complexity_worst(
@@ -69,18 +63,15 @@ def sample_complexity_worst(
     epsilon: float,
     delta: float,
     beta: float = 0.2,
-    constant: float = 1.0,
 ) -> float:
     """Scenario (3): episodes of GIM with rho = 1, completion switched off."""
     size = S**2 * A * H * D / ((1 - beta) * epsilon**2)
-    return constant * size * log(1 / delta) * log(S * A / delta)
+    return size * log(1 / delta) * log(S * A / delta)
 
 
-def known_threshold_worst(
-    S: int, A: int, H: int, epsilon: float, delta: float, constant: float = 1.0
-) -> float:
+def known_threshold_worst(S: int, A: int, H: int, epsilon: float, delta: float) -> float:
     """Scenario (3): the m that goes with rho = 1."""
-    return constant * S * H**2 / epsilon**2 * log(S * A / delta)
+    return S * H**2 / epsilon**2 * log(S * A / delta)
 
 
 class Scenario(NamedTuple):
@@ -91,11 +82,9 @@ class Scenario(NamedTuple):
     lower_than_rmax: bool
 
 
-def scenario(
-    S: int, A: int, H: int, r: int, epsilon: float, delta: float, constant: float = 1.0
-) -> Scenario:
+def scenario(S: int, A: int, H: int, r: int, epsilon: float, delta: float) -> Scenario:
     """Scenarios (1) and (2): the condition on r, with kappa^4 D / (1 - beta) taken as constant."""
-    limit = constant * H / epsilon * log(S * A / delta)
+    limit = H / epsilon * log(S * A / delta)
     if A < S:
         limit *= A / S
     return Scenario(1 if A >= S else 2, limit, r < limit)
@@ -110,22 +99,19 @@ def exploration_bound(
     rho: float,
     beta: float = 0.2,
     delta: float = 0.05,
-    constant: float = 1.0,
 ) -> float:
     """Episodes until a share rho of the pairs is known (Lemma 2); beside the measured TotalEps."""
-    return constant * rho * m * S * A * D / ((1 - beta) * H) * log(1 / delta)
+    return rho * m * S * A * D / ((1 - beta) * H) * log(1 / delta)
 
 
-def perturbation_bound(
-    S: int, A: int, kappa: float, r: int, rho: float, sigma: float, constant: float = 1.0
-) -> float:
+def perturbation_bound(S: int, A: int, kappa: float, r: int, rho: float, sigma: float) -> float:
     """Root mean square error of one completed matrix (Keshavan, Montanari and Oh, 2010).
 
     The paper takes this average over entries for a bound on every entry, and (S+1) times it for a
     bound on dist(M, M'); neither follows. sigma is the noise of a seen entry: 1 / (2 sqrt(m)) for
     a probability estimated from m visits (`noise`).
     """
-    return constant * kappa**2 * sigma * sqrt(r * max(S, A) / (rho * S * A))
+    return kappa**2 * sigma * sqrt(r * max(S, A) / (rho * S * A))
 
 
 def noise(m: float) -> float:
