@@ -142,11 +142,9 @@ def from_log(
             if facts.n * WIDTH > SPILLS:
                 _forecast(table, facts.n)
             part = counted(asking, facts, kept)
-            for remark in asking.remarks:
-                warnings.warn(remark, stacklevel=2)
-            log = log_of(asking, [part], strict, facts.n)
-            if kept:
-                log = with_rows(log, asking)
+        for remark in asking.remarks:
+            warnings.warn(remark, stacklevel=2)
+        log = log_of(asking, [part], strict, facts.n)  # when DuckDB has let go of its memory
     if states is not None or variables is not None:
         log = declared(log, states, variables)
     if reward_range is not None:
@@ -227,8 +225,8 @@ def _forecast(table: Table, n: int) -> None:
 class Part(NamedTuple):
     """What the rows of a log, or of a part of it, come to."""
 
-    triples: dict[str, Any]  # sums by triple
-    episodes: dict[str, Any]  # sums by unit
+    found: dict[str, Any]  # sums by triple, or rows one by one
+    episodes: dict[str, Any]  # sums by unit; nothing where there are rows
     kept: int  # rows
     censored: int
     problems: dict[str, int]  # rows left out, by reason
@@ -243,12 +241,16 @@ def counted(asking: Asking, facts: Facts, rows: bool = False) -> Part:
     if min(often) < CENSORED:
         every = "SELECT id, kind FROM followed UNION ALL FROM out_of_order"
         problems, fault = asking.said(every, FIX)
-    sums = asking.sums(facts.large) if often[0] else ({}, {})
-    return Part(*sums, often[0], often[CENSORED], problems, fault)
+    found, episodes = dict[str, Any](), dict[str, Any]()
+    if often[0] and rows:
+        found = asking.rows()
+    elif often[0]:
+        found, episodes = asking.sums(facts.large)
+    return Part(found, episodes, often[0], often[CENSORED], problems, fault)
 
 
 def log_of(asking: Asking, parts: Sequence[Part], strict: Any, n: int) -> Log:
-    """The log that parts make together, without its rows."""
+    """The log that parts make together."""
     problems = Counter[str]()
     for part in parts:
         if part.fault and strict:
@@ -261,31 +263,25 @@ def log_of(asking: Asking, parts: Sequence[Part], strict: Any, n: int) -> Log:
             most = max(problems, key=problems.__getitem__, default="none is placed")
             why = f"the most frequent reason: {most}"
         raise ValueError(f"no row of {n} can be used; {why}")
-    x, by = (
-        {name: np.concatenate([of[name] for of in each]) for name in each[0]}
-        for each in ([part.triples for part in full], [part.episodes for part in full])
-    )
-    world, (u, s, a, t) = numbered(asking, x)
+    x, by = full[0][:2]
+    if len(full) > 1:
+        x = {name: np.concatenate([part.found[name] for part in full]) for name in x}
+        by = {name: np.concatenate([part.episodes[name] for part in full]) for name in by}
+    world, numbers = numbered(asking, x)
+    world |= {"skipped": problems.total(), "problems": dict(problems), "censored": censored}
+    world |= {"bins": dict(asking.edges), "sql": tuple(asking.table.told)}
     S, A, U = len(world["states"]), len(world["actions"]), len(world.get("units") or (None,))
-    seen = merged([Seen(u, s, a, t, *(x[name] for name in Seen._fields[4:]))], S, A)
+    if not by:
+        u, s, a, t = (each.astype(np.int32) for each in numbers)
+        episode = np.cumsum(np.diff(x["began"], prepend=x["began"][0]) != 0, dtype=np.int32)
+        r, done, resumed = x["r"].astype(np.float64), x["kind"] & ENDED > 0, x["kind"] & RESUMED > 0
+        unit = u if "units" in world else None
+        kept = Rows(episode, s, a, r, t, done, x.get("p"), resumed, unit)
+        return Log(counts=tally(S, A, s, a, r, t), kept=kept, **world)
+    seen = merged([Seen(*numbers, *(x[name] for name in Seen._fields[4:]))], S, A)
     units = np.searchsorted(np.unique(x["u"]), by["u"])
     each = together([Episodes(*(by[name] for name in Episodes._fields))], [units], U)
-    told: dict[str, Any] = {"skipped": problems.total(), "problems": dict(problems)}
-    told |= {"censored": censored, "bins": dict(asking.edges), "sql": tuple(asking.table.told)}
-    return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, each), **world, **told)
-
-
-def with_rows(log: Log, asking: Asking) -> Log:
-    """The same with its rows, in the order in which they happened."""
-    x = asking.rows()
-    _, numbers = numbered(asking, x)
-    u, s, a, t = (each.astype(np.int32) for each in numbers)
-    episode = np.unique(x["began"], return_inverse=True)[1].astype(np.int32)
-    r, chance = x["r"].astype(np.float64), x.get("p")
-    done, resumed = x["kind"] & ENDED > 0, x["kind"] & RESUMED > 0
-    rows = Rows(episode, s, a, r, t, done, chance, resumed, None if log.units is None else u)
-    counts, sql = tally(log.S, log.A, s, a, r, t), tuple(asking.table.told)
-    return replace(log, kept=rows, summed=None, counts=counts, sql=sql)
+    return Log(counts=counts_of(seen, S, A), kept=None, summed=(seen, each), **world)
 
 
 def numbered(ask: Asking, x: Mapping[str, Any]) -> tuple[dict[str, Any], list[Any]]:

@@ -86,8 +86,10 @@ SUMMED = ("n", "paid", "paid2", "begun", "ended", "likely")
 
 def merged(parts: Sequence[Seen], S: int, A: int) -> Seen:
     """Seen with numbers of one world, those alike put together."""
-    whole = Seen(*map(np.concatenate, zip(*parts, strict=True)))
+    whole = parts[0] if len(parts) == 1 else Seen(*map(np.concatenate, zip(*parts, strict=True)))
     key = ((whole.unit * S + whole.s) * A + whole.a) * S + whole.t
+    if (key[1:] > key[:-1]).all():  # in order, and each once
+        return whole
     found, first, place = np.unique(key, return_index=True, return_inverse=True)
     sums: dict[str, Any] = {
         name: _summed(getattr(whole, name), place, found.size) for name in SUMMED
