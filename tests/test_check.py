@@ -27,8 +27,11 @@ def test_typos_and_orders_are_named_and_a_clean_log_has_none():
     table = rows()
     found = gim.check(gim.from_log(table, reward_range=(0, 3)))
     assert found.ok
+    assert repr(found) == str(found)
     assert not says(found.warnings, "typo")
-    assert says(found.warnings, "'state' seems to rise: low, mid, high; levels= says so")
+    assert says(
+        found.warnings, "the column of the state seems to rise: low, mid, high; levels= says so"
+    )
     table["s"][7], table["s2"][7] = "hgih", "low"
     found = gim.check(gim.from_log(table, reward_range=(0, 3)))
     assert says(found.warnings, "state 'hgih' (once) may be 'high'")
@@ -121,7 +124,7 @@ def test_the_command_prints_writes_a_page_and_says_by_its_status(tmp_path, capsy
     assert "--reward-range 0 3 if those seen" in said
     assert "<h2>Warnings</h2>" in (tmp_path / "page.html").read_text()
     (tmp_path / "log.csv").write_text("\n".join([*lines, "low,0,x,<b>"]) + "\n")
-    assert main(words) == 1
+    assert main([*words, "--skip"]) == 1
     assert "problem:" in capsys.readouterr().out
     assert main(["check", "riverswim"]) == 0
     assert main(["check", str(tmp_path / "nothing.csv")]) == 2

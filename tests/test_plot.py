@@ -295,6 +295,8 @@ def test_notebooks_show_worlds_runs_policies_certificates_and_results() -> None:
         "action": run.best_policy(),
         "Certificate (credible)": gim.certify(run),
         "mean score": results,
+        "2 of 4 seen": (log := gim.from_log([("x", "go", 1.0, "y"), ("y", "wait", 0.0, "x")] * 5)),
+        "never tried": gim.learn(log, horizon=2),
     }
     for text, thing in shown.items():
         assert text in thing._repr_html_()

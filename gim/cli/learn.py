@@ -29,6 +29,7 @@ from gim.belief.worlds import ASKED
 from gim.cli.command import whole
 from gim.cli.progress import Progress
 from gim.logs import Log, from_log, learn
+from gim.logs.check import seconds_to_plan
 from gim.logs.labels import MOST_LABELS, as_numbers
 from gim.logs.learned import Learned
 from gim.logs.learning import MOST_PLANNED
@@ -36,7 +37,6 @@ from gim.logs.page import page, units_page
 from gim.logs.sources import address
 from gim.logs.worth import values_of
 
-STEP, PAIR = 1e-3, 5e-6  # seconds that a step ahead takes, and each pair of it
 LONGEST_NAME = 80  # letters of a unit that its folder is called by
 ARGUMENTS = "query|next|episode|step|done|unit|levels|variables|states|keep|engine|bins|start"
 ARGUMENTS += "|reward_range|horizon|discount"  # of Python, that are options as well
@@ -57,7 +57,6 @@ def options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("log", metavar="LOG", help=text)
     columns(parser)
     add = parser.add_argument
-    add("--skip", action="store_true", help="leave out rows that cannot be used, and count them")
     add("--infer", default="analogy", metavar="METHOD", help="analogy, or none")
     add("--safe", metavar="METHOD", help="spibb, ramdp:kappa=1, ... (see docs/logs.md)")
     add("--discount", type=float, metavar="G", help="weight of each step against the one before")
@@ -93,6 +92,7 @@ def columns(parser: argparse.ArgumentParser) -> None:
     add("--keep", choices=("rows", "counts"), help="rows one by one, or what they come to")
     add("--engine", choices=("duckdb", "ray"), help="ray: workers count one file each")
     add("--bins", action="append", default=[], metavar="COLUMN=N", help="bin a column of numbers")
+    add("--skip", action="store_true", help="leave out rows that cannot be used, and count them")
     text, ends = "the least and the largest reward of a step", ("LOW", "HIGH")
     add("--reward-range", nargs=2, type=float, metavar=ends, help=text)
     text = "where episodes begin, if the log does not tell; may be given several times"
@@ -188,7 +188,7 @@ def _folder(unit: str, taken: set[str]) -> str:
 def _forecast(log: Log, args: argparse.Namespace) -> None:
     """Say beforehand what takes long: most of the time goes by steps ahead."""
     steps = args.horizon or 0
-    seconds = steps * (STEP + PAIR * log.S * log.A)
+    seconds = seconds_to_plan(log, steps)
     if seconds > SOON and steps * log.S * log.A <= MOST_PLANNED:
         print(
             f"gim: note: looking {steps:,} steps ahead takes some {duration(seconds)}; a shorter "
@@ -266,7 +266,7 @@ def _named(args: argparse.Namespace) -> str:
 
 def _cut(args: argparse.Namespace) -> str:
     """How episodes were told apart, where no column does."""
-    if args.episode is not None:
+    if args.episode is not None or not (args.next or args.done or args.unit is None):
         return ""
     where = "is not where the row before led" if args.next else "follows an end"
     return f"episodes     begin where a row {where}; --episode COLUMN tells them apart\n"

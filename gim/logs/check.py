@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from gim._base import html
 from gim._base.escapes import escape, shown
 from gim._base.terminal import duration
 from gim.envs.worlds import world_of
@@ -61,6 +62,8 @@ class Check:
         n, m = len(self.problems), len(self.warnings)
         return "\n".join([*lines, f"{n} problem{'s' * (n != 1)}, {m} warning{'s' * (m != 1)}"])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         parts = (("Problems", self.problems), ("Warnings", self.warnings), ("Facts", self.facts))
         items = {name: "".join(f"<li>{escape(text)}</li>" for text in each) for name, each in parts}
@@ -68,11 +71,8 @@ class Check:
 
     def page(self, title: str = "Before learning") -> str:
         """One HTML file without scripts; nothing is fetched."""
-        style = "body{font:16px/1.5 system-ui,sans-serif;max-width:50rem;margin:2rem auto}"
-        head = f'<meta charset="utf-8"><title>{escape(title)}</title><style>{style}</style>'
         verdict = f"<p>{escape(str(self).splitlines()[-1])}.</p>"
-        body = f"<h1>{escape(title)}</h1>{verdict}{self._repr_html_()}"
-        return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>{body}</body></html>\n'
+        return html.document(title, f"<h1>{escape(title)}</h1>{verdict}{self._repr_html_()}")
 
 
 def check(thing: Any) -> Check:
@@ -133,9 +133,10 @@ def _log(log: Log, problems: list[str], warnings: list[str], facts: list[str]) -
             if ordinal and len(levels) > MANY:
                 warnings.append(f"{name!r} has {len(levels):,} values: bins= may tell more of each")
             elif not ordinal:
-                warnings += _order(name, levels)
+                warnings += _order(repr(name), levels)
         if made_of is None:
-            warnings += _order(kind, log.states if kind == "state" else log.actions)
+            labels = log.states if kind == "state" else log.actions
+            warnings += _order(f"the column of the {kind}", labels)
     low, high = log.paid
     usual = float(np.quantile(np.abs(paid), 0.9))
     if usual > 0 and max(abs(low), abs(high)) > FAR * usual:
@@ -181,7 +182,7 @@ def _order(name: str, levels: Any) -> Iterable[str]:
     found = [str(x) for x in levels if str(x).lower() in rank]
     if len({rank[x.lower()] for x in found}) > 1:
         order = ", ".join(sorted(found, key=lambda x: rank[x.lower()]))
-        yield f"{name!r} seems to rise: {order}; levels= says so"
+        yield f"{name} seems to rise: {order}; levels= says so"
 
 
 def _strays(log: Log) -> Iterable[str]:
@@ -205,10 +206,15 @@ def _strays(log: Log) -> Iterable[str]:
 
 def _effort(log: Log) -> Iterable[str]:
     """What will take how long."""
-    seconds = log.longest * (STEP + PAIR * log.S * log.A)
-    yield f"to plan for {log.longest:,} steps takes some {duration(max(seconds, 1.0))}"
+    took = duration(max(seconds_to_plan(log, log.longest), 1.0))
+    yield f"to plan for {log.longest:,} steps takes some {took}"
     if log.S * int(np.count_nonzero(log.counts.n)) > MOST_INFERRED:
         yield f"{log.S:,} states are too many to infer from one another"
+
+
+def seconds_to_plan(log: Log, steps: int) -> float:
+    """What it takes to look so many steps ahead, roughly."""
+    return steps * (STEP + PAIR * log.S * log.A)
 
 
 # -- worlds

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from gim._base import files
+from gim._base import files, html
 from gim._base.arguments import whole
 from gim._base.escapes import shown
 from gim.analogy.base import Frame
@@ -445,6 +445,9 @@ class Learned:
             f"<Learned from {len(self.log)} transitions by {type(self.safe).__name__}: value "
             f"{told}, {self.unseen} pairs never tried>"
         )
+
+    def _repr_html_(self) -> str:
+        return html.text("Learned from a log", self.describe())
 
     @property
     def _over(self) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from gim._base import files
+from gim._base import files, html
 from gim._base.escapes import shown
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings
@@ -433,6 +433,9 @@ class Log:
             f"{_many(self.A, 'action')}, {seen} of {of} pairs seen, "
             f"{_many(int(self.episodes.n.sum()), 'episode')}>"
         )
+
+    def _repr_html_(self) -> str:
+        return html.text("Log", self.describe())
 
     def describe(self) -> str:
         """What the log holds, as text: a line for each fact."""

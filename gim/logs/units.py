@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from gim._base import html
 from gim._base.escapes import shown
 from gim.analogy.base import inferences
 from gim.belief.family.by_family import by_family
@@ -175,6 +176,9 @@ class LearnedUnits(Mapping[Any, Learned]):
 
     def __repr__(self) -> str:
         return f"<Learned of {len(self)} units: {self.family!r}>"
+
+    def _repr_html_(self) -> str:
+        return html.text("Learned of units", f"{self.family}\n\n{self.table()}")
 
 
 def _worth(learned: Learned) -> str:

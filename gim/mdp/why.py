@@ -61,6 +61,8 @@ class Why:
     def __str__(self) -> str:
         return "\n".join([self.opening, "", self.table, "", *self.sentences])
 
+    __repr__ = __str__
+
     @property
     def table(self) -> str:
         """The best alternatives, as text."""

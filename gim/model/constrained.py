@@ -82,6 +82,8 @@ class Constrained:
         ends = " ({:.4g} to {:.4g})".format(*believed["value"]) if believed else ""
         return f"value {self.value:.6g}{ends}, without limits {self.free:.6g}\n{said}"
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return html.text("Policy within limits", str(self))
 

@@ -85,6 +85,8 @@ class Simple:
         told = f"value {self.value:.6g}, {self.loss:.3g} less than the best"
         return "\n".join([told, *self.lines[:SHOWN], *more])
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return html.text("Simple policy", str(self))
 

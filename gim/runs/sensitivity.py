@@ -99,6 +99,8 @@ class Sensitivity:
     def __str__(self) -> str:
         return self.table()
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return self._body(None)
 
