@@ -137,34 +137,14 @@ def test_delayed_q_learning_changes_a_value_seldom(seed):
     assert 10 < changes <= before.size * top / (0.05 * mdp.reward_range[1])
 
 
-SURE = [
-    ("rmax:m=60", 0.98),
-    ("rmax:m=60,plan_per=pair", 0.98),
-    ("ucbvi", 0.97),
-    ("ucbvi:bonus=hoeffding", 0.97),
-    ("psrl", 0.97),
-    ("mbie_eb", 0.97),
+OPTIMISTS = [
+    "rmax:m=60",
+    "rmax:m=60,plan_per=pair",
+    "ucbvi",
+    "ucbvi:bonus=hoeffding",
+    "psrl",
+    "mbie_eb",
 ]
-
-
-@pytest.mark.parametrize(("word", "share"), SURE)
-def test_model_based_agents_swim_up_the_river(word, share):
-    """Without directed exploration one gains a hundredth of the optimum here."""
-    mdp = gim.make("riverswim")
-    run = gim.run(word, mdp, episodes=1500, seed=2)
-    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
-    late = mdp.score(run.returns[-500:])
-    assert late >= share - 0.03
-
-
-@pytest.mark.parametrize("word", [word for word, _ in SURE])
-def test_model_based_agents_in_random_worlds(word):
-    for seed in (3, 4):
-        mdp = eventful(seed)
-        run = gim.run(word, mdp, episodes=2500, seed=seed)
-        best, worst = mdp.optimal_return(), mdp.random_return()
-        assert best - mdp.policy_return(run.policy) <= 0.05 * (best - worst)
-        assert best - run.returns[-1000:].mean() <= 0.1 * (best - worst)
 
 
 @pytest.mark.parametrize("bonus", ["bernstein", "hoeffding"])
@@ -248,7 +228,7 @@ def test_the_most_that_can_come():
     assert most_to_come(3, -2.0).tolist() == [0, 0, 0]  # an end at once
 
 
-@pytest.mark.parametrize("word", [*(word for word, _ in SURE), "rmax:m=9,planner=discounted"])
+@pytest.mark.parametrize("word", [*OPTIMISTS, "rmax:m=9,planner=discounted"])
 def test_optimism_finds_the_end_of_a_costly_errand(word):
     run = gim.run(word, errand(), 400, seed=1)
     assert run.returns[-1] == -3

@@ -160,3 +160,46 @@ def test_models_are_valid_and_come_near_the_truth(name):
     assert met.sum() >= 4
     assert run.model.compare(mdp)["l1"][met].max() < 0.5
     assert np.array_equal(run.model.terminal, mdp.terminal)
+
+
+# -- the optimum, where theory promises it
+
+PLANNERS = ["mbie", "ucrl2", "ubev", "orlc", "e3:m=30"]
+COUNTERS = ["ucbvi", "ucbvi:bonus=hoeffding", "psrl", "mbie_eb"]
+RMAX = ["rmax:m=60", "rmax:m=60,plan_per=pair"]
+STRUCTURED = [f"{name}_rmax:m=20" for name in ("factored", "met", "relocatable")]
+BACKUPS = ["rtdp_rmax:m=60", "rtdp_mbie"]
+BONUSES = [f"optimistic_q_learning:bonus={bonus}" for bonus in ("hoeffding", "bernstein")]
+NEAR = [  # episodes, share of the optimum, tasks, agents
+    (1500, 0.97, ["riverswim"], [*COUNTERS, "rlsvi", *STRUCTURED, "mormax:m=20"]),
+    (1500, 0.98, ["riverswim"], RMAX),
+    (1500, 0.97, ["riverswim", "casinoland", "gridworld"], PLANNERS),
+    (1500, 0.98, ["casinoland"], ["rlsvi"]),
+    (5000, 0.97, ["riverswim", "casinoland"], BACKUPS),
+    (10_000, 0.95, ["riverswim"], BONUSES),
+    (10_000, 0.97, ["casinoland"], BONUSES),
+]
+
+
+@pytest.mark.parametrize(
+    ("task", "word", "episodes", "share"),
+    [(task, word, n, share) for n, share, many, words in NEAR for task in many for word in words],
+)
+def test_agents_come_near_the_optimum(task, word, episodes, share):
+    """Their policy, and what they earn by then; without exploring it is next to nothing."""
+    mdp = gim.make(task)
+    run = gim.run(word, mdp, episodes, seed=2)
+    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
+    if word not in PLANNERS:  # which keep the widths of their proofs for longer
+        assert mdp.score(run.returns[-min(1000, episodes // 3) :]) >= share - 0.02
+    assert (run.plans == 0) == (word in (*BACKUPS, *BONUSES))
+
+
+@pytest.mark.parametrize("word", [*COUNTERS, *RMAX, *PLANNERS])
+def test_agents_come_near_the_optimum_of_random_worlds(word):
+    for seed in (3, 4):
+        mdp = eventful(seed)
+        run = gim.run(word, mdp, 2500, seed=seed)
+        best, worst = mdp.optimal_return(), mdp.random_return()
+        assert best - mdp.policy_return(run.policy) <= 0.05 * (best - worst)
+        assert best - run.returns[-1000:].mean() <= 0.1 * (best - worst)

@@ -189,23 +189,3 @@ def test_e3_ends_exploring_although_a_state_is_met_last_thing_only():
     assert run.memory.belief.counts.n[: S - 1].min() >= 2
     assert run.memory.belief.counts.n[S - 1].sum() == 0
     assert np.allclose(run.returns[-20:], 0.1 * (S - 1))
-
-
-SURE = [("mbie", 0.97), ("ucrl2", 0.97), ("ubev", 0.97), ("orlc", 0.97), ("e3:m=30", 0.97)]
-
-
-@pytest.mark.parametrize(("word", "share"), SURE)
-@pytest.mark.parametrize("task", ["riverswim", "casinoland", "gridworld"])
-def test_near_optimal_on_small_tasks(word, share, task):
-    mdp = gim.make(task)
-    run = gim.run(word, mdp, episodes=1500, seed=2)
-    assert mdp.policy_return(run.policy) >= share * mdp.optimal_return()
-
-
-@pytest.mark.parametrize("word", [word for word, _ in SURE])
-def test_near_optimal_in_random_worlds(word):
-    for seed in (3, 4):
-        mdp = eventful(seed)
-        run = gim.run(word, mdp, episodes=2500, seed=seed)
-        best, worst = mdp.optimal_return(), mdp.random_return()
-        assert best - mdp.policy_return(run.policy) <= 0.05 * (best - worst)

@@ -160,14 +160,6 @@ def test_what_holds_elsewhere_is_known_of_pairs_never_met(word):
     assert wrong[ways].max() < 1e-9
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_noise_is_learned_to_near_the_optimum(name):
-    mdp = gim.make("riverswim")
-    run = gim.run(f"{name}:m=20", mdp, 1500, seed=2)
-    assert mdp.policy_return(run.best_policy()) >= 0.97 * mdp.optimal_return()
-    assert mdp.score(run.returns[-500:]) >= 0.95
-
-
 def test_met_rmax_drops_the_guesses_that_leave_out_a_parent():
     """Three coins: each lands as the one before it did, the first by itself."""
     states = [(a, b, c) for a in range(2) for b in range(2) for c in range(2)]
