@@ -60,7 +60,6 @@ def playing(env, agent="random"):
     [
         (lambda: None, "reset failed .TypeError"),
         (lambda: (0,), "reset failed .ValueError: not enough values"),
-        (lambda: (7, {}), "returned state 7, which is not in"),
         (raises(KeyError("a\nb")), "reset failed .KeyError"),
     ],
 )
@@ -77,9 +76,7 @@ def test_a_reset_that_fails(reset, said):
         (lambda: (0, 1.0, False, False), "step failed .ValueError: not enough values"),
         (lambda: (0, 1.0, np.ones(2), False, {}), "terminated = array.* a flag is True, False"),
         (lambda: (-1, 1.0, False, False, {}), "returned state -1, which is not in"),
-        (lambda: (0, np.nan, False, False, {}), "paid nan; rewards must be finite"),
         (lambda: (0, 1e308, False, False, {}), "paid 1e.308; up to 4.25e.307 is taken"),
-        (lambda: (0, 10**400, False, False, {}), "paid int; rewards must be finite"),
         (raises(RuntimeError("the simulator is gone")), "RuntimeError: the simulator is gone"),
         (raises(StopIteration()), "step failed .StopIteration"),
     ],

@@ -236,7 +236,10 @@ def test_a_killed_run_goes_on_from_its_checkpoint(tmp_path):
 
 @pytest.mark.parametrize("number", SIGNALS)
 def test_a_program_is_told_by_an_exception_with_the_run(number, capsys):
+    reports = []
+
     def press(report):
+        reports.append(report)
         signal.raise_signal(number)
 
     before = [signal.getsignal(each) for each in SIGNALS]
@@ -244,7 +247,10 @@ def test_a_program_is_told_by_an_exception_with_the_run(number, capsys):
         gim.run("q_learning", "riverswim", 10**7, 4, press)
     assert [signal.getsignal(each) for each in SIGNALS] == before
     assert signal.set_wakeup_fd(-1) == -1
-    assert 0 < stop.value.run.returns.size < 10**7
+    (report,), returns = reports, stop.value.run.returns
+    assert 0 < report.episode <= returns.size < 10**7
+    few = min(1000, returns.size)
+    assert np.array_equal(returns[:few], gim.run("q_learning", "riverswim", few, 4).returns)
     assert capsys.readouterr().err == f"gim: {interrupts.PAUSING}\n"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import signal
 import sys
 from typing import NamedTuple
 
@@ -204,24 +203,6 @@ def test_a_run_is_not_saved_without_the_wrappers_of_its_environment(tmp_path):
         gim.run("q_learning", env, 3).save(tmp_path / "run.npz")
 
 
-def test_ctrl_c_stops_at_the_next_pause_and_keeps_the_run():
-    reports = []
-
-    def press(report):
-        reports.append(report)
-        signal.raise_signal(signal.SIGINT)
-
-    with pytest.raises(gim.Interrupted) as caught:
-        gim.run("q_learning", "riverswim", episodes=30_000_000, seed=4, callback=press)
-    assert len(reports) == 1, "it went on after Ctrl-C"
-    run = caught.value.run
-    assert reports[0].episode <= run.returns.size < 30_000_000
-    rest = gim.run("q_learning", "riverswim", episodes=1000, seed=4)
-    together = min(1000, run.returns.size)
-    assert together > 0
-    assert np.array_equal(run.returns[:together], rest.returns[:together])
-
-
 def test_seeds_give_runs():
     runs = gim.run("random", "riverswim", episodes=50, seeds=range(3))
     assert runs.returns.shape == (3, 50)
@@ -360,18 +341,6 @@ class Odd(gymnasium.Env):
 def test_misbehaving_environments_are_named(env, message):
     with pytest.raises(ValueError, match=message):
         gim.run("random", env, episodes=3, horizon=5)
-
-
-def test_errors_name_step_and_episode():
-    class Late(Odd):
-        steps = 0
-
-        def step(self, action):
-            self.steps += 1
-            return (9 if self.steps == 8 else 0), 0.0, False, False, {}
-
-    with pytest.raises(ValueError, match="step 2 of episode 1: the environment returned state 9"):
-        gim.run("random", Late(), episodes=3, horizon=5)
 
 
 def test_a_run_goes_on_after_its_environment_has_raised():

@@ -6,7 +6,6 @@ import re
 import tracemalloc
 from html.parser import HTMLParser
 
-import gymnasium
 import numpy as np
 import pytest
 
@@ -107,32 +106,6 @@ def test_a_policy_is_played_in_an_environment(tmp_path, capsys):
     assert "episodes  5" in capsys.readouterr().out
 
 
-class Orders(gymnasium.Env):
-    """Pays what is ordered; takes arrays, as a space of arrays promises."""
-
-    observation_space = gymnasium.spaces.MultiDiscrete([2, 2])
-    action_space = gymnasium.spaces.MultiDiscrete([3, 3])
-
-    def reset(self, *, seed=None, options=None):
-        super().reset(seed=seed)
-        return np.zeros(2, np.int64), {}
-
-    def step(self, order):
-        return np.minimum(order, 1), float(order.sum()), False, False, {}
-
-
-def test_an_environment_gets_its_actions_as_arrays(tmp_path, capsys):
-    gymnasium.register("Orders-v0", Orders, max_episode_steps=4)
-    try:
-        env = gymnasium.make("Orders-v0")
-        run = gim.run("q_learning", env, 3, seed=0)
-        run.best_policy().save(tmp_path / "orders.npz")
-        assert main(["play", str(tmp_path / "orders.npz"), "Orders-v0", "--episodes", "5"]) == 0
-        assert "episodes  5" in capsys.readouterr().out
-    finally:
-        del gymnasium.registry["Orders-v0"]
-
-
 def test_a_policy_that_does_not_fit_is_one_line(river, tmp_path, capsys):
     gim.learn(river[1]).policy.to_json(tmp_path / "p.json")
     assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
@@ -162,33 +135,6 @@ def test_priors_that_do_not_fit_are_said(river, tmp_path):
     assert run.model.visits.sum() == 3000 + run.steps
 
 
-def test_a_policy_of_another_world_is_said_to_be_one(tmp_path, capsys):
-    gim.Policy([0, 1], states=["wet", "dry"], actions=["left", "right"]).to_json(
-        tmp_path / "p.json"
-    )
-    assert main(["play", str(tmp_path / "p.json"), "riverswim", "--episodes", "3"]) == 2
-    said = (
-        "this policy does not fit the world: 6 of the 6 states there have no match in it: 0, 1, 2, "
-        "3, 4, ...; its own are 'wet', 'dry' (2 in all)"
-    )
-    assert said in capsys.readouterr().err
-
-
-def test_a_policy_for_fewer_states_is_one_line(tmp_path, capsys):
-    """Whether it names them or has numbers alone; though it would never come to the others."""
-    small = gim.make("inventory:capacity=35")
-    best = small.plan().policy
-    for policy in (named(best, small), gim.Policy(best)):
-        policy.to_csv(tmp_path / "p.csv")
-        assert main(["play", str(tmp_path / "p.csv"), "inventory"]) == 2
-        out, err = capsys.readouterr()
-        assert out == ""
-        assert len(err.splitlines()) == 1
-        assert "15 of the 51 states there have no match in it: 36, 37, 38, 39, 40, ...; its" in err
-        assert main(["play", str(tmp_path / "p.csv"), "inventory:capacity=35"]) == 0
-        capsys.readouterr()
-
-
 def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "orders.csv").write_text("s,a,r,s2\n0,0,1,0\n")
@@ -200,40 +146,6 @@ def test_a_log_is_no_world_and_it_says_what_to_do(tmp_path, monkeypatch, capsys)
         assert f"{name} is no policy: the head is not that of a policy" in capsys.readouterr().err
         with pytest.raises(ValueError, match=f"{name} is no policy: a log is read by gim.from_log"):
             gim.load(name)
-
-
-def test_returns_are_those_of_the_world_noise_and_payments_included(tmp_path, capsys):
-    """Those of a run of the agent that plays the same policy, from the same seed."""
-
-    def said(world, seed):
-        mdp, more = gim.make(world), ("--episodes", "1000", "--seed", str(seed))
-        optimal = gim.run("optimal", mdp, episodes=1000, seed=seed)
-        optimal.best_policy().save(tmp_path / "p.npz")
-        mdp.save(tmp_path / "w.npz")
-        assert main(["play", str(tmp_path / "p.npz"), str(tmp_path / "w.npz"), *more]) == 0
-        return optimal.returns, capsys.readouterr().out
-
-    for world in ("noisy_arms", "inventory"):  # what inventory pays depends on where a step leads
-        returns, first = said(world, 3)
-        told = f"{returns.mean():.6g} in the mean, {returns.min():.6g} to {returns.max():.6g} in"
-        assert told in first
-        assert said(world, 3)[1] == first
-        assert said(world, 4)[1] != first
-
-
-def test_a_seed_also_fixes_what_a_policy_draws(tmp_path, capsys):
-    """Where nothing else is random, so that other returns come of other actions."""
-    world = gim.make("button:size=3,horizon=8")
-    named(np.full((world.S, world.A), 1 / world.A), world).save(tmp_path / "p.npz")
-    world.save(tmp_path / "w.npz")
-
-    def said(seed):
-        words = [str(tmp_path / "p.npz"), str(tmp_path / "w.npz"), "--episodes", "50"]
-        assert main(["play", *words, "--seed", str(seed)]) == 0
-        return capsys.readouterr().out
-
-    assert said(3) == said(3)
-    assert said(3) != said(4)
 
 
 def test_a_large_sparse_world_is_played_without_a_dense_table(tmp_path):

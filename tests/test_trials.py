@@ -25,7 +25,7 @@ from gim_lab.engines.base import TrialFailed
 from gim_lab.engines.processes import Pool
 from gim_lab.engines.ray import HELD, PREFIX, sweep
 from gim_lab.engines.threads import one_thread
-from gim_lab.trials.execute import Stopped, Tally, grid
+from gim_lab.trials.execute import Tally, grid
 from gim_lab.trials.measures import curves, points
 from gim_lab.trials.result import MACHINE, Result
 from gim_lab.trials.sample_complexity import Watched
@@ -352,21 +352,6 @@ def test_a_killed_worker_process_loses_nothing(serial):
     assert killed
     assert results.same_bits(serial)
     assert children(os.getpid(), WORKER) == []
-
-
-@pytest.mark.processes
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc to find the workers")
-def test_ctrl_c_ends_the_workers_and_keeps_what_is_done(tmp_path, serial):
-    def stop(step):
-        if step.done == 3:
-            raise KeyboardInterrupt
-
-    with pytest.raises(Stopped, match="stopped after 3 of 12"):
-        execute(SMALL, tmp_path, workers=2, progress=stop)
-    assert children(os.getpid(), WORKER) == []
-    steps = []
-    assert execute(SMALL, tmp_path, engine="serial", progress=steps.append).same_bits(serial)
-    assert steps[0].done == 3
 
 
 SCRIPT = """
