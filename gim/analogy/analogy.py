@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim._base.params import OneOf, Within
+from gim._base.threads import one_thread
 from gim._compile.jit import hot, seldom
 from gim.analogy.base import Floats, Frame, Inference, Posterior, Prior, no_prior, prior_of
 from gim.analogy.candidates import Candidate, Data, suited
@@ -144,12 +145,14 @@ class Analogy(Inference):
     by_triple: ClassVar[bool] = True
     doubted: ClassVar[bool] = True
 
+    @one_thread()
     def __call__(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Prior:
         """Choose a candidate on held-out pairs and weigh it; see `Inference`."""
         split = self.split(counts, frame, rng)
         found = None if split is None else self.choose(split, frame)
         return no_prior(*counts.n.shape) if found is None else self._prior(found, frame)
 
+    @one_thread()
     def posterior(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Posterior:
         """See `Inference`."""
         split = self.split(counts, frame, rng)
@@ -172,6 +175,7 @@ class Analogy(Inference):
         prior = prior_of(found.rows, found.n0, **more)
         return with_judges(prior, split.pairs[split.judges], cut(found.said.rows, TAIL))
 
+    @one_thread()
     def infer(self, counts: Counts, frame: Frame, rng: np.random.Generator) -> Inferred | None:
         """What is said of transitions, with its reasons; None if nothing can be said."""
         split = self.split(counts, frame, rng)

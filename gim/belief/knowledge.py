@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from gim._base.limits import check_rewards
+from gim._base.threads import one_thread
 from gim._compile.jit import hot
 from gim._compile.memory import LARGE, VISITS, Limits
 from gim.analogy.base import Frame
@@ -142,7 +143,7 @@ def inferred_when_due(
     made_of, known = (task.variables, task.action_variables), belief.rewards.given
     pays = belief.rewards.r if known and not belief.rewards.first.size else None
     frame = Frame(task.available, belief.terminal, reward_range, task.priors, *made_of, known, pays)
-    with mind.timed("inferring"):
+    with mind.timed("inferring"), one_thread():
         try:
             prior = infer(belief.counts, frame, mind.rng)
         except (np.linalg.LinAlgError, ArithmeticError) as problem:

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from gim._base.threads import one_thread
 from gim.analogy.base import Frame, Inference
 from gim.analogy.prior import no_prior
 from gim.belief.change import Called, Change, changed
@@ -64,7 +65,8 @@ def look_back(belief: Knowledge, mind: Mind, done: int, back: int) -> Change | N
     latest = latest_steps(mind, done, back)
     states, actions = mind.names()
     called, paid = Called(states, actions, mind.task.variables), not belief.rewards.given
-    change = changed(belief.counts, belief.prior, latest, called, paid=paid)
+    with one_thread():
+        change = changed(belief.counts, belief.prior, latest, called, paid=paid)
     if change is not None:
         forget(belief, latest, change)
     return change

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from gim._base.interrupts import interrupts
 from gim._base.limits import processors
+from gim._base.threads import one_thread
 from gim.mdp.tabular import TabularMDP
 from gim.runs.reports import Callback, Report
 from gim.runs.runs import Interrupted, Run
@@ -95,7 +96,7 @@ def play_together(made: Iterable[Run], callback: Callback | None, threads: int) 
 
     playing = 0
     try:
-        with interrupts() as interrupted:
+        with interrupts() as interrupted, one_thread():
             while True:
                 while playing < threads and begin():
                     playing += 1
