@@ -181,7 +181,7 @@ def test_guesses_are_leading_vectors_of_shrunken_residual_means(mode):
 @pytest.mark.parametrize("size", [5, STARTS, 20])
 def test_where_the_solver_for_a_few_eigenvalues_fails_the_one_for_all_takes_over(size, monkeypatch):
     root = np.random.default_rng(0).standard_normal((size, 4))
-    expected = largest(root @ root.T)
+    expected = largest(root @ root.T, np.ones(size, bool))
     solve = linalg.eigh
 
     def failing(*args, **options):
@@ -190,9 +190,22 @@ def test_where_the_solver_for_a_few_eigenvalues_fails_the_one_for_all_takes_over
         return solve(*args, **options)
 
     monkeypatch.setattr(linalg, "eigh", failing)
-    found = largest(root @ root.T)
+    found = largest(root @ root.T, np.ones(size, bool))
     assert found.shape == expected.shape
     assert np.allclose(np.abs(np.sum(found[:4] * expected[:4], axis=1)), 1)
+
+
+@pytest.mark.parametrize("missing", [[], [3], [0, 1, 7, 11], list(range(2, 18))])
+def test_factors_begin_alike_whether_or_not_items_that_were_never_met_are_left_out(missing):
+    root = np.random.default_rng(1).standard_normal((20, 5)) * [5, 4, 3, 2, 1]
+    root[missing] = 0.0
+    met = root.any(axis=1)
+    found = largest(root @ root.T, met)
+    expected = largest(root @ root.T, np.ones(20, bool))
+    assert found.shape == expected.shape == (STARTS, 20)
+    many = min(5, met.sum())
+    assert np.allclose(np.abs(np.sum(found[:many] * expected[:many], axis=1)), 1)
+    assert np.allclose(found @ found.T, np.eye(STARTS))
 
 
 # ------------------------------------------------------------------------- exact on their own class

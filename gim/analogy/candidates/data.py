@@ -134,20 +134,26 @@ class Data:
             toward = toward if mode == "state" else toward.T
             cross = toward @ share.T
             gram = (of @ of.T).toarray() - cross - cross.T + share @ share.T * (self.mu @ self.mu)
-            self._starts[mode] = largest(gram) * np.sqrt(len(n))
+            self._starts[mode] = largest(gram, np.asarray(n.any(axis=1))) * np.sqrt(len(n))
         return self._starts[mode][None, :rank]
 
 
-def largest(symmetric: Floats) -> Floats:
+def largest(symmetric: Floats, met: NDArray[np.bool_]) -> Floats:
     """Vectors [STARTS, n] of the largest eigenvalues, falling.
+
+    Rows of items that were not `met` are 0, and left out: it takes a time of n^3.
 
     LAPACK's solver for a few of them (evr) fails on some finite, symmetric matrices of low rank;
     the one for all of them (evd) takes over there.
     """
-    last = len(symmetric) - 1
+    few = np.sort(np.argsort(~met, kind="stable")[: max(STARTS, int(met.sum()))])
+    last = len(few) - 1
+    part = symmetric[np.ix_(few, few)]
     try:
-        few = (max(last - STARTS + 1, 0), last)
-        vectors = linalg.eigh(symmetric, subset_by_index=few)[1]
+        these = (max(last - STARTS + 1, 0), last)
+        vectors = linalg.eigh(part, subset_by_index=these)[1]
     except linalg.LinAlgError:
-        vectors = linalg.eigh(symmetric, driver="evd")[1]
-    return np.asarray(vectors[:, : -STARTS - 1 : -1].T)
+        vectors = linalg.eigh(part, driver="evd")[1]
+    found = np.zeros((min(STARTS, len(few)), len(symmetric)))
+    found[:, few] = vectors[:, : -STARTS - 1 : -1].T
+    return found
