@@ -125,6 +125,8 @@ def test_graph_names_states_actions_probabilities_and_rewards(tmp_path):
     figure = plot.graph(gim.make("riverswim"))
     assert drawn(figure, tmp_path)
     shown = texts(figure)
+    arrows = [text for text in figure.axes[0].texts if getattr(text, "arrow_patch", None)]
+    assert len(arrows) == np.count_nonzero(gim.make("riverswim").transitions)
     for word in ("right", "left", "0.7", "0.3", "r=5", "r=3,000"):
         assert word in shown
     assert drawn(plot.graph(gim.make("mixtures", S=4, A=3)), tmp_path)

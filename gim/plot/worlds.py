@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from gim.mdp.tabular import TabularMDP
 from gim.plot.look import COLOURS, INK, MAP, figure, folded, legend_below, looks, name_of
@@ -75,15 +75,16 @@ def grid(
 
 
 @looks
-def graph(mdp: TabularMDP, least: float = 0.0) -> Any:
+def graph(mdp: TabularMDP, least: float = 0.0, places: ArrayLike | None = None) -> Any:
     """An MDP as a graph: circles are states, arrows are actions with probability and reward.
 
-    States stand where the task's layout puts them, or on a circle. Good for a dozen states; a graph
-    of more than 40 states or 400 arrows is refused, since nobody could read it.
+    States stand where the task's layout puts them, or else on a circle. Good for a dozen states; a
+    graph of more than 40 states or 400 arrows is refused, since nobody could read it.
 
     Args:
         mdp: a small world.
         least: transitions that are less likely are left out.
+        places: where states stand instead, [S, 2]: across and up.
     """
     shown = _arrows(mdp, least)
     if mdp.S > MOST_STATES or len(shown) > MOST_ARROWS:
@@ -93,7 +94,9 @@ def graph(mdp: TabularMDP, least: float = 0.0) -> Any:
             "gim.plot.grid"
         )
     cells = mdp.info.get("layout", {}).get("cells")
-    if cells is not None:
+    if places is not None:
+        at = np.asarray(places, float)
+    elif cells is not None:
         at = np.array([(2.2 * column, -2.0 * row) for row, column in cells])
     else:
         turn = 2 * np.pi * np.arange(mdp.S) / mdp.S
@@ -105,7 +108,9 @@ def graph(mdp: TabularMDP, least: float = 0.0) -> Any:
         _arrow(axis, at, s, t, a, _label(mdp, s, a, t, p))
     for s, (x, y) in enumerate(at):
         double = {"linewidth": 3} if mdp.terminal[s] else {"linewidth": 1.2}
-        axis.scatter(x, y, s=820, facecolor="none", edgecolor=INK, zorder=3, **double)
+        axis.scatter(
+            x, y, s=820, facecolor="none", edgecolor=INK, zorder=3, clip_on=False, **double
+        )
         name = mdp.state_labels[s] if mdp.state_labels else str(s)  # short, to fit the circle
         axis.text(x, y, name, ha="center", va="center", zorder=4, fontsize=7)
     for a in range(mdp.A):
@@ -150,6 +155,8 @@ def _arrow(axis: Any, at: NDArray[Any], s: int, t: int, a: int, text: str) -> No
     way = at[t] - at[s]
     normal = np.array([way[1], -way[0]])
     beside = 0.5 * bend * normal + BESIDE * normal / np.hypot(*normal)  # on its outer side
+    if abs(normal[0]) > abs(normal[1]):
+        words["ha"] = "left" if normal[0] > 0 else "right"
     axis.text(*(at[s] + 0.5 * way + beside), text, **words)
 
 

@@ -20,10 +20,7 @@ class Series:
     text: list[str] | None = None  # shown on hover, a line per point
     marks: bool = False  # mark the points, as in a sweep
     hollow: list[bool] | None = None  # marks that stand for runs not all finished
-    # Or "step": a level around each x, for what has no values between; "arrow", "node" and "label"
-    # in a graph.
-    kind: str = "line"
-    angle: list[float] | None = None  # of arrow heads, in degrees, clockwise from the top
+    kind: str = "line"  # or "step": a level around each x, for what has no values between
 
 
 @dataclass(frozen=True)
@@ -35,7 +32,6 @@ class Panel:
     y: str
     series: list[Series]
     log_x: bool = False
-    graph: bool = False  # equal axes, none of them drawn
 
 
 @dataclass(frozen=True)
@@ -73,6 +69,7 @@ class Picture:
     name: str  # of its files
     title: str
     drawings: list[Drawing]
+    wide: bool = False  # one that takes all the width there is
 
 
 @dataclass(frozen=True)

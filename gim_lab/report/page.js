@@ -12,7 +12,6 @@ const literal = (text) =>
 
 function hover(series) {
   const more = series.text ? "<br>%{text}" : "";
-  if (series.kind !== "line" && series.kind !== "step") return "%{text}<extra>" + literal(series.name) + "</extra>";
   return "%{x:,.4~r}: %{y:,.5~r}" + more + "<extra>" + literal(series.name) + "</extra>";
 }
 
@@ -45,25 +44,7 @@ function lines(series, look, shown) {
   return made;
 }
 
-function graph(series, look, shown) {
-  const base = { name: series.name, visible: shown, showlegend: false, meta: series.name,
-    x: series.x, y: series.y, text: series.text?.map(literal), hovertemplate: hover(series) };
-  if (series.kind === "line") {
-    return [{ ...base, mode: "lines", line: { color: colour(look), width: 1.6 },
-      hovertemplate: "%{text}<extra>" + literal(series.name) + "</extra>" }];
-  }
-  if (series.kind === "arrow") {
-    return [{ ...base, mode: "markers", cliponaxis: false,
-      marker: { symbol: "triangle-up", size: 10, color: colour(look), angle: series.angle } }];
-  }
-  if (series.kind === "label") return [];
-  const numbers = series.text.map((text) => literal(text.split(":")[0].replace("state ", "")));
-  return [{ ...base, mode: "markers+text", visible: true, text: numbers, customdata: series.text.map(literal),
-    hovertemplate: "%{customdata}<extra></extra>",
-    marker: { size: 22, color: css("--page") }, textfont: { color: css("--ink"), size: 13 } }];
-}
-
-function layout(panel, figure, width) {
+function layout(panel) {
   const axis = { gridcolor: css("--line"), zerolinecolor: css("--line"), linecolor: css("--soft"),
     tickfont: { color: css("--soft"), size: 11 }, automargin: true, fixedrange: false };
   const title = (text) => ({ text: literal(text), font: { size: 12, color: css("--soft") }, standoff: 6 });
@@ -93,26 +74,6 @@ function layout(panel, figure, width) {
     made.xaxis.showticklabels = made.yaxis.showticklabels = false;
   }
   if (panel.y.includes("optimum")) made.yaxis.tickformat = ".3~f";
-  if (panel.graph) {
-    Object.assign(made.xaxis, { visible: false });
-    Object.assign(made.yaxis, { visible: false, scaleanchor: "x" });
-    const states = panel.series.find((series) => series.kind === "node");
-    made.shapes = states.x.map((x, i) => ({ type: "circle", layer: "below",
-      x0: x - DATA.node, x1: x + DATA.node, y0: states.y[i] - DATA.node, y1: states.y[i] + DATA.node,
-      line: { color: css("--ink"), width: 1.6 } }));
-    // On a narrow screen the numbers of the arrows would cover them: there they show on touch only.
-    const words = panel.series.filter((series) => series.kind === "label" && !figure.hidden.has(series.name));
-    made.annotations = width < 560 ? [] : words.flatMap((series) => series.x.map((x, i) => ({
-      x, y: series.y[i], text: literal(series.text[i]), showarrow: false, bgcolor: css("--page"), borderpad: 1,
-      opacity: 0.9, font: { size: 10, color: colour(figure.data.looks[series.name]) } })));
-    const span = (key) => {
-      const all = panel.series.flatMap((series) => series[key]).filter((v) => v !== null);
-      return Math.max(...all) - Math.min(...all) + 0.7;
-    };
-    made.height = Math.round((width * span("y")) / span("x")) + 40;
-    made.margin = { l: 0, r: 0, t: 30, b: 10 };
-    made.dragmode = "pan";
-  }
   return made;
 }
 
@@ -141,9 +102,8 @@ class Figure {
     this.drawn.add(i);
     const panel = this.data.panels[i];
     const traces = panel.series.flatMap((series) =>
-      (panel.graph ? graph : lines)(series, this.data.looks[series.name] || this.data.looks.states,
-        !this.hidden.has(series.name)));
-    Plotly.react(this.plots[i], traces, layout(panel, this, this.plots[i].clientWidth), CONFIG);
+      lines(series, this.data.looks[series.name], !this.hidden.has(series.name)));
+    Plotly.react(this.plots[i], traces, layout(panel), CONFIG);
   }
 }
 

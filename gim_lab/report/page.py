@@ -13,11 +13,10 @@ from typing import Any
 from gim._base.escapes import escape
 from gim_lab.claims.ledger import VERDICTS, by_section, settings_of
 from gim_lab.experiments.artefact import Figure, Table
-from gim_lab.experiments.graphs import NODE
 from gim_lab.experiments.reproduction import Findings
 from gim_lab.experiments.scale import SCALES
 from gim_lab.experiments.settings import setting_title
-from gim_lab.report.style import GREY, Look, looks, names_in, names_of
+from gim_lab.report.style import Look, looks, names_in, names_of
 from gim_lab.report.text import REHEARSAL, short_title, verdict_under
 
 SENTENCE = 60  # letters from which on a cell is text to read
@@ -48,7 +47,7 @@ def page(findings: Findings) -> str:
 
     given, entries = looks(names_of(findings.artefacts)), findings.entries
     figures = {f.name: _drawn(f, given) for each in findings.artefacts for f in each.figures}
-    data = json.dumps({"figures": figures, "node": NODE}, allow_nan=False)
+    data = json.dumps({"figures": figures}, allow_nan=False)
     settings = settings_of(entries)
     counts = {}
     for setting in settings:
@@ -105,7 +104,7 @@ def _drawn(figure: Figure, given: dict[str, Look]) -> dict[str, Any]:
             for each in panel.series
         ]
         panels.append(vars(panel) | {"series": series})
-    return {"panels": panels, "looks": shown | {"states": GREY._asdict()}}
+    return {"panels": panels, "looks": shown}
 
 
 def _short(value: float | None) -> float | None:

@@ -10,8 +10,7 @@ import numpy as np
 
 from gim import plot
 from gim._base.terminal import count
-from gim_lab.experiments.artefact import Artefact, Figure, Panel, Series
-from gim_lab.experiments.graphs import NODE
+from gim_lab.experiments.artefact import Artefact, Figure, Panel
 from gim_lab.report.style import Look, looks, names_in, names_of
 
 EMPTY = "no run finished exploring"
@@ -55,19 +54,18 @@ def draw(figure: Figure, given: dict[str, Look] | None = None) -> Any:
 def _drawn(figure: Figure, given: dict[str, Look] | None = None) -> Any:
     across = ACROSS.get(len(figure.panels), 3)
     rows = -(-len(figure.panels) // across)
-    graph = figure.panels[0].graph
-    height = _graph_height(figure.panels[0]) if graph else rows * (1.8 if across > 3 else 2.1) + 0.7
+    height = rows * (1.8 if across > 3 else 2.1) + 0.7
     note = textwrap.fill(figure.note, LETTERS)
     height += LINE * (note.count("\n") + 1) if note else 0.0
     made, axes = plot.figure(WIDTH, height, rows, across)
     names = names_in(figure)
     given = given or looks(names)
     for axis, panel in zip(axes.flat, figure.panels, strict=False):
-        (_draw_graph if panel.graph else _draw_lines)(axis, panel, given, small=across > 3)
+        _draw_lines(axis, panel, given, small=across > 3)
     for axis in axes.flat[len(figure.panels) :]:
         axis.set_visible(False)
     for i, axis in enumerate(axes.flat):
-        if i % across and not graph and _same_label(figure.panels, i):
+        if i % across and _same_label(figure.panels, i):
             axis.set_ylabel("")
     for name in names:
         style = {"color": given[name].light, "linestyle": DASHES[given[name].dash]}
@@ -137,49 +135,6 @@ def _x_axis(axis: Any, panel: Panel) -> None:
         axis.set_xlim(low - 0.05 * (high - low), high + 0.05 * (high - low))
 
 
-def _draw_graph(axis: Any, panel: Panel, given: dict[str, Look], small: bool) -> None:
-    for series in panel.series:
-        _DRAWN[series.kind](axis, series, given.get(series.name))
-    axis.set_aspect("equal")
-    axis.axis("off")
-
-
-def _draw_arrows(axis: Any, series: Series, look: Look) -> None:
-    axis.plot(_floats(series.x), _floats(series.y), color=look.light, lw=1.0, zorder=1)
-
-
-def _draw_heads(axis: Any, series: Series, look: Look) -> None:
-    for x, y, angle in zip(series.x, series.y, series.angle or [], strict=True):
-        axis.plot(x, y, marker=(3, 0, -angle), ms=5.5, color=look.light, zorder=4, mew=0)
-
-
-def _draw_nodes(axis: Any, series: Series, look: Look | None) -> None:
-    from matplotlib.patches import Circle
-
-    rim = {"facecolor": "white", "edgecolor": "#222222", "lw": 1.2, "zorder": 3}
-    places = zip(_floats(series.x), _floats(series.y), series.text or [], strict=True)
-    for x, y, text in places:
-        axis.add_patch(Circle((x, y), NODE, **rim))
-        number = text.split(":")[0].removeprefix("state ")
-        axis.text(x, y, number, ha="center", va="center", fontsize=9, zorder=5)
-
-
-def _draw_labels(axis: Any, series: Series, look: Look) -> None:
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 0.6, "alpha": 0.85}
-    for x, y, text in zip(series.x, series.y, series.text or [], strict=True):
-        if text:
-            words = {"ha": "center", "va": "center", "color": look.light, "bbox": box}
-            axis.text(x, y, text, fontsize=5.5, zorder=6, **words)
-
-
-_DRAWN: dict[str, Any] = {
-    "line": _draw_arrows,
-    "arrow": _draw_heads,
-    "node": _draw_nodes,
-    "label": _draw_labels,
-}
-
-
 def _floats(values: list[float | None]) -> np.ndarray:
     return np.array([np.nan if value is None else value for value in values], float)
 
@@ -192,15 +147,6 @@ def empty(panel: Panel) -> bool:
 def _largest(panel: Panel, values: str) -> float:
     found = (value for series in panel.series for value in getattr(series, values))
     return max((abs(value) for value in found if value is not None), default=0.0)
-
-
-def _graph_height(panel: Panel) -> float:
-    """So that a graph as wide as the page fits."""
-    x, y = (
-        np.concatenate([_floats(getattr(series, axis)) for series in panel.series]) for axis in "xy"
-    )
-    wide, high = np.nanmax(x) - np.nanmin(x) + 0.6, np.nanmax(y) - np.nanmin(y) + 0.6
-    return float(WIDTH * high / wide + 0.7)
 
 
 def _same_label(panels: list[Panel], i: int) -> bool:

@@ -71,4 +71,4 @@ def names_of(artefacts: Iterable[Artefact]) -> list[str]:
 
 def names_in(figure: Figure) -> list[str]:
     """All that has a line in a figure."""
-    return distinct(s.name for panel in figure.panels for s in panel.series if s.kind != "node")
+    return distinct(s.name for panel in figure.panels for s in panel.series)

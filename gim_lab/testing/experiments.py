@@ -145,7 +145,7 @@ def _check_figure(figure: Figure, where: str) -> None:
     for panel in figure.panels:
         assert panel.series, f"{where}, panel {panel.title!r}: no lines"
         for line in panel.series:
-            for name in ("y", "low", "high", "text", "hollow", "angle"):
+            for name in ("y", "low", "high", "text", "hollow"):
                 given = getattr(line, name)
                 fits = given is None or len(given) == len(line.x)
                 assert fits, f"{where}, line {line.name}: {name} is not as long as x"
