@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+from typing import Any
 
 from gim import plot
 from gim.envs.casinoland import casinoland
@@ -14,7 +15,7 @@ from gim_lab.experiments.cells import ResultsByCell
 from gim_lab.experiments.paper.settings import PaperArtefact
 
 PLACES = [(2.2 * i, j) for j in (0.0, 2.0) for i in range(4)]
-PLAIN = {"svg.fonttype": "none", "svg.hashsalt": "gim"}  # text as text, and the same bytes again
+PLAIN: Any = {"svg.fonttype": "none", "svg.hashsalt": "gim"}  # text as text; the same bytes again
 
 
 class Figure5(PaperArtefact, name="fig5"):
