@@ -20,6 +20,7 @@ from gim.belief.change import Called, Change, changed
 from gim.belief.comparison import Comparison, Latest, likely_changed, moments, visits_of
 from gim.belief.knowledge import knowledge_of
 from gim.belief.noticing import change_within, forget
+from gim.belief.weighing import ANEW
 from gim.logs.page import page
 from gim.mdp.names import Names
 from gim.model.counts import new_counts, transitions
@@ -41,7 +42,7 @@ def counted(latest, sizes=(S, A)):
 
 def comparison(seed, prior, first=(3, 7, 10)):
     latest = steps(seed)
-    found = Comparison(counted(latest), prior, latest, np.array(first), 12.0)
+    found = Comparison(counted(latest), prior, latest, np.array(first), np.zeros(len(first)))
     return latest, found
 
 
@@ -67,11 +68,11 @@ def test_the_past_predicts_step_by_step(seed):
     prior = some_prior(seed)
     latest, found = comparison(seed, prior)
     c = found.spread
-    leak = 1.0 / (min(60.0, found.n.sum() + found.seen.sum()) + 2.0)
+    leak = 1.0 / (60.0 + 2.0)
     rule = 5.0 * ((1.0 - leak) * prior.rows().toarray() + leak / S)
     for j, first in enumerate((3, 7, 10)):
         own = one_by_one(latest, first, np.full((S * A, S), c / S))
-        assert found.free[j] == pytest.approx(own[found.pairs])
+        assert found.own[j] == pytest.approx(own[found.pairs])
         before = one_by_one(latest, 0, rule), one_by_one(latest, 0, np.full((S * A, S), c / S))
         holds, fails = math.log(0.9) + before[0], math.log(0.1) + before[1]
         then = one_by_one(latest, first, rule)
@@ -84,20 +85,53 @@ def test_what_a_rule_says_is_read_from_its_rows(seed):
     prior = some_prior(seed)
     q = prior.rows().toarray()
     _, found = comparison(seed, prior)
-    leak = (1.0 / (np.minimum(60.0, found.n.sum() + found.seen.sum()) + 2.0)).repeat(len(found.of))
+    leak = 1.0 / (60.0 + 2.0)
     rows = q[found.key_pair]
     plain = rows[np.arange(len(rows)), found.key_next]
-    assert found.said.q == pytest.approx((1 - leak) * plain + leak / S)
+    assert found.q == pytest.approx((1 - leak) * plain + leak / S)
     for a in range(A):
         as_if = q[found.key_pair // A * A + a, found.key_next]
-        assert found.said.acting[a] == pytest.approx((1 - leak) * as_if + leak / S)
+        assert np.exp(found.said[1 + 6 + a]) == pytest.approx((1 - leak) * as_if + leak / S)
     x, pairs = np.arange(S), q[found.pairs]
     mean = pairs @ x
     sd = math.sqrt(np.mean(pairs @ x**2 - mean**2))
     tilt = pairs * np.exp((x - mean[:, None]) / sd)  # z = 1
     shifted = (tilt / tilt.sum(axis=1, keepdims=True))[found.of, found.key_next]
-    z = 4
-    assert found.said.shifted[z] == pytest.approx((1 - leak) * shifted + leak / S)
+    assert np.exp(found.said[1 + 4]) == pytest.approx((1 - leak) * shifted + leak / S)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_pair_without_a_past_learns_from_its_own_visits(seed):
+    latest, found = comparison(seed, some_prior(seed))
+    for j, first in enumerate((3, 7, 10)):
+        late = Latest(*(each[latest.block >= first] for each in latest))
+        blank = one_by_one(late, 0, np.full((S * A, S), found.spread / S))
+        assert found.anew[j] == pytest.approx(blank[found.pairs])
+        of_pairs = found.anew[j].sum(), found.anew[j, found.pairs % A == 1].sum()
+        assert found.sums[ANEW, j, [0, 2]] == pytest.approx(of_pairs)
+        before = latest.pair[latest.block < first]
+        assert (found.met[j] == (np.isin(found.pairs, before) | (before_window(found) > 0))).all()
+
+
+def before_window(found):
+    return found.n - np.bincount(found.of[found.key], minlength=len(found.pairs))
+
+
+def test_what_a_rule_had_from_few_visits_is_held_against_it_with_care():
+    """Steps of one world, of which a rule has seen forty, are no change to it."""
+    rng, told = np.random.default_rng(0), 0
+    worth, doubt, behind = (np.full((8, 2), x) for x in (30.0, 0.05, 40.0))
+    for _ in range(20):
+        t = rng.binomial(7, rng.uniform(0.2, 0.8, 2)[:, None], (2, 400))
+        n = np.array([np.bincount(each[:40], minlength=8) for each in t])
+        rule = np.tile((n + 0.1) / 40.8, (8, 1, 1))
+        t, a = np.concatenate([t[:, :40].T.ravel(), t[:, 40:].T.ravel()]), np.tile([0, 1], 400)
+        pair = 2 * rng.integers(0, 8, 800) + a
+        block = np.append(np.zeros(80, int), np.arange(1, 721))
+        latest = Latest(pair, t, np.zeros(800), block)
+        prior = prior_of(rule, worth, doubt=doubt, behind=behind)
+        told += changed(counted(latest, (8, 2)), prior, latest, CALLED, "row") is not None
+    assert told == 0
 
 
 def test_visits_are_looked_up_dense_and_sparse():
@@ -283,6 +317,13 @@ def test_a_log_is_learned_from_since_demand_has_doubled(tmp_path):
     alone = gim.learn(gim.from_log(rows_of_shop([3.0, 3.0])), horizon=30)
     assert alone.since is None
     assert len(alone.log) == 400
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_forty_rows_of_doubled_demand_are_enough(seed):
+    rows = rows_of_shop([3.0, 6.0], seed)[:240]
+    found = gim.learn(gim.from_log(rows), horizon=30)
+    assert abs(found.since.since - 200) <= 10
 
 
 def test_many_shops_are_no_change():

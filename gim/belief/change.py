@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
@@ -10,16 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim.analogy.prior import Prior
-from gim.belief.comparison import NEAR, Comparison, Latest, Told, likely_changed, moments
+from gim.belief.comparison import (
+    NEAR,
+    Comparison,
+    Latest,
+    Told,
+    changes_by,
+    likely_changed,
+    moments,
+)
 from gim.mdp.names import Names
 from gim.mdp.variables import Variables
 from gim.model.counts import Counts
 
 Bools = NDArray[np.bool_]
 SHOWN = 4  # pairs or actions that are named
-# Chance from which a change is told: what was inferred wrongly looks like a change, and to forget
-# for nothing costs more than to notice a little later (at .9 rules of random worlds are told).
-SURE = 0.99
+SURE = 0.9  # chance from which a change is told: one in ten may be none
 
 
 @dataclass(frozen=True)
@@ -78,6 +85,7 @@ def changed(
     unit: str = "episode",
     within: tuple[int, float] = (0, math.inf),
     paid: bool = True,
+    by: Callable[[Any], Any] = changes_by,
 ) -> Change | None:
     """What has changed, if more likely than SURE anything has.
 
@@ -90,6 +98,7 @@ def changed(
         within: the first block that may be the first of the world since, and the first that may
             not.
         paid: whether rewards may change, too.
+        by: the chance that the world has changed by a block, before anything is seen.
     """
     if not latest.pair.size or latest.block[0] == latest.block[-1]:
         return None
@@ -100,14 +109,18 @@ def changed(
         return None
     coarse = np.union1d(coarse, blocks[allowed][0])
     end = min(float(blocks[-1] + 1), within[1])
-    rest = end, called.variables, paid
-    comparison = Comparison(counts, prior, latest, coarse, *rest)
+
+    def at(first: Any) -> Comparison:
+        beforehand = np.log(np.diff(by(np.append(first, end))))
+        return Comparison(counts, prior, latest, first, beforehand, called.variables, paid)
+
+    comparison = at(coarse)
     if np.logaddexp.reduce(comparison.odds) < math.log(SURE / (1.0 - SURE)):
         return None
     j, last = int(np.argmax(comparison.odds)), len(coarse) - 1
     near = blocks[(blocks >= coarse[max(j - 1, 0)]) & (blocks <= coarse[min(j + 1, last)])]
     fine = near[np.unique(np.linspace(0, len(near) - 1, NEAR).astype(int))]
-    return likeliest(Comparison(counts, prior, latest, fine, *rest), called, unit)
+    return likeliest(at(fine), called, unit)
 
 
 def likeliest(of: Comparison, called: Called, unit: str) -> Change:
@@ -156,10 +169,11 @@ def _words(of: Comparison, told: Told, j: int, g: int, who: str, called: Called)
         return f"{who} acts as {called.actions[int(how[1:])]}"
     if how in ("anew", "pays"):
         return f"{who} {_otherwise(how)}"
-    x, pairs = dict(of.scales())[how], of.groups[:, 0 if told.name == "all" else g + 1] > 0
-    steps = np.flatnonzero((pairs & of.ruled)[of.of_step])
+    x, pair = dict(of.scales())[how], of.of[of.key]
+    of_group = of.ruled & (told.name == "all" or of.of_action[:, g])
+    steps = np.flatnonzero(of_group[pair])
     steps = steps[steps >= of.start[j]]
-    predicted = (of.prior.rows()[of.pairs] @ x)[of.of_step[steps]]
+    predicted = (of.prior.rows()[of.pairs] @ x)[pair[steps]]
     by = float((x[of.latest.next[steps]] - predicted).mean())
     return f"{who} leaves {how} {abs(by):.2g} {'larger' if by > 0 else 'smaller'} in the mean"
 

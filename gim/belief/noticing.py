@@ -174,7 +174,12 @@ def _change_within(
     blocks = np.unique(latest.block)
     if blocks.size < 2:
         return None
-    counts, until = _counted(latest, frame), np.inf
+    counts, until = _counted(latest, frame), float(blocks[-1] + 1)
+
+    def any_block(block: Any) -> Any:
+        """A log is known to its end: it changes as likely as not, then with any block alike."""
+        return 0.5 * block / (blocks[-1] + 1)
+
     found: list[Change | None] = []
     for part in range(PARTS - 1, 0, -1):
         middle = max(int(latest.block[part * latest.block.size // PARTS]), int(blocks[1]))
@@ -185,7 +190,8 @@ def _change_within(
         if infer is not None and first.pair.size >= FEW:
             with suppress(np.linalg.LinAlgError, ArithmeticError):
                 prior = infer(_counted(first, frame), frame, np.random.default_rng(SEED))
-        found.append(changed(counts, prior, latest, called, unit, (middle, until), paid))
+        within = middle, until
+        found.append(changed(counts, prior, latest, called, unit, within, paid, any_block))
         until = middle
     return max((each for each in found if each is not None), key=lambda x: x.nats, default=None)
 
