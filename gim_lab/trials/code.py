@@ -3,12 +3,11 @@
 It is all of gim that computes and what runs trials here, room by room; the folder of what measures
 in the place of an agent; and the source of whatever is not of ours and was not installed, such as
 an agent of one's own with what it imports. With that in the digest of a trial, an edit runs again
-the trials that it may change. Comments, layout and docstrings do not count.
+the trials that it may change. Comments, blank lines and docstrings do not count.
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import importlib.util
 import json
@@ -22,6 +21,7 @@ from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from modulefinder import ModuleFinder
 from pathlib import Path
+from types import CodeType
 from typing import Any, NamedTuple
 
 import gymnasium
@@ -44,7 +44,6 @@ ROOMS = tuple(
 COMPUTING = ("numpy", "scipy", "numba")  # packages that compute every trial
 DIGITS = 16
 FEW = 3  # files that are named in a reason
-DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 class Code(NamedTuple):
@@ -153,16 +152,26 @@ def _of_folder(folder: Path) -> str:
 
 
 def _of_file(path: Path) -> str:
-    """What a file does; of what is no Python all bytes count."""
+    """What a file does, compiled without docstrings; of what is no Python all bytes count."""
     text = path.read_bytes()
     try:
-        tree = ast.parse(text)
+        return _sum(_does(compile(text, "", "exec", dont_inherit=True, optimize=2)))
     except (SyntaxError, ValueError):
         return hashlib.sha256(text).hexdigest()[:DIGITS]
-    for node in ast.walk(tree):
-        if isinstance(node, DOCUMENTED) and ast.get_docstring(node, clean=False) is not None:
-            node.body = node.body[1:]
-    return _sum(ast.dump(tree))
+
+
+def _does(code: CodeType) -> list[Any]:
+    """Instructions with what they use, but for where they stand."""
+    takes = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags
+    names = code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars
+    used = [_constant(each) for each in code.co_consts]
+    return [code.co_code.hex(), code.co_exceptiontable.hex(), *takes, *names, used]
+
+
+def _constant(value: Any) -> Any:
+    if isinstance(value, frozenset):  # in another order in each process
+        return sorted(map(repr, value))
+    return _does(value) if isinstance(value, CodeType) else repr(value)
 
 
 def _sum(facts: Any) -> str:
