@@ -1,10 +1,10 @@
 """What a learner does about a change: it looks for one between episodes, and forgets the past.
 
-The longer the run, the seldomer it looks: what it finds comes a thirty-second of the run late at
-the most. Every look goes back 16 episodes, every second one twice as far, every fourth four times,
-and so on, as far as a run keeps its steps (`gim.runs.loop.Trail`): what changes a little takes long
-to notice, but need not be looked for as often. What is found depends on what a run saves and on
-nothing else.
+It looks after an episode that surprised (`gim.belief.surprise`), and besides the seldomer, the
+longer the run. A look goes back 16 episodes, after every second one twice as far, after every
+fourth four times, and so on, as far as a run keeps its steps (`gim.runs.loop.Trail`): what changes
+a little takes long to notice, but need not be looked for as often. What is found depends on what a
+run saves and on nothing else.
 
 Of a log all rows are known. Each quarter of them is held against what is inferred from those before
 it, and what is told best of all counts; none is looked for within the first one. Episodes of a log
@@ -27,6 +27,7 @@ from gim.analogy.prior import no_prior
 from gim.belief.change import Called, Change, changed
 from gim.belief.comparison import FEW, Latest
 from gim.belief.knowledge import Knowledge
+from gim.belief.surprise import surprising
 from gim.model.counts import Counts
 from gim.model.halves import without_empty
 from gim.model.hash_table import FREE
@@ -36,7 +37,7 @@ from gim.model.task import Mind
 PARTS = 4  # of a log, each of which is held against those before it
 ORDERS = 9  # of episodes, under each of which a change must be less likely
 NEAR = 16  # episodes that every look goes back
-LOOKS = 32  # limit: within each doubling of a run
+LOOKS = 4  # within each doubling of a run, whatever is seen
 STEPS = 1 << 14  # the most that it does
 SEED = 0  # of an inference that is only held against what came later
 
@@ -44,7 +45,9 @@ SEED = 0  # of an inference that is only held against what came later
 def notice(belief: Knowledge, mind: Mind) -> Change | None:
     """Look for a change between two episodes; if there is one, what it made untrue is forgotten."""
     done = mind.episode + 1
-    if mind.trail is None or mind.step > 0 or not belief.visits[0] or done % _apart(done):
+    if mind.trail is None or mind.step > 0 or not belief.visits[0]:
+        return None
+    if done % _apart(done) and not surprising(belief, mind.trail, mind.episode):
         return None
     with mind.timed("inferring"):
         change = look_back(belief, mind, done, NEAR * (done & -done))
@@ -56,7 +59,7 @@ def notice(belief: Knowledge, mind: Mind) -> Change | None:
 
 
 def _apart(done: int) -> int:
-    """Episodes from one look to the next: 1 at first, 2 from the 64th on, then 4."""
+    """Episodes from one look to the next, where none surprises: 1, 2 from the 8th on, then 4."""
     return 1 << max(0, done.bit_length() - LOOKS.bit_length())
 
 
