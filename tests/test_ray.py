@@ -4,6 +4,7 @@ import importlib
 import importlib.util
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -51,6 +52,7 @@ def seen(mortal, tmp_path_factory):
             seen.private = Path(re.search(r"[^=\0]*/gim-ray-[^/\0]*", words)[0])
             seen.mode = seen.private.stat().st_mode & 0o777
 
+    seen.term = signal.getsignal(signal.SIGTERM)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(mortal.DRIVER, str(os.getpid()))
         patch.setenv(mortal.GRAVES, str(folder))
@@ -70,6 +72,7 @@ def test_ray_gives_the_same_bits_and_loses_nothing_with_a_worker(seen):
 
 def test_ray_stays_on_loopback_and_leaves_nothing_behind(seen):
     assert "RAY_USAGE_STATS_ENABLED" not in os.environ
+    assert signal.getsignal(signal.SIGTERM) is seen.term
     if sys.platform == "linux":
         assert seen.looked
         assert seen.mode == 0o700

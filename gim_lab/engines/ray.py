@@ -12,9 +12,11 @@ import json
 import logging
 import os
 import shutil
+import signal
 import socket
 import stat
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -84,11 +86,14 @@ def _started(address: str | None, workers: int | None) -> Iterator[Any]:
             yield ray
             return
         with _private_folder() as folder:
+            term = signal.getsignal(signal.SIGTERM)  # which Ray takes over, and keeps
             try:
                 _start(ray, address, workers, folder)
                 yield ray
             finally:
                 ray.shutdown()
+                if threading.current_thread() is threading.main_thread() and term is not None:
+                    signal.signal(signal.SIGTERM, term)
 
 
 @contextmanager
