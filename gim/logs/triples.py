@@ -8,11 +8,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
-from gim.model import tally
-from gim.model.counts import Counts
-from gim.model.tally import total
+from gim.model.counts import Counts, new_counts
+from gim.model.tally import with_triples
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -82,6 +80,8 @@ class Episodes(NamedTuple):
 
 
 SUMMED = ("n", "paid", "paid2", "begun", "ended", "likely")
+EXTREMES = {"longest": np.maximum, "least": np.minimum, "most": np.maximum}
+EXTREMES |= {"low": np.minimum, "high": np.maximum}
 
 
 def merged(parts: Sequence[Seen], S: int, A: int) -> Seen:
@@ -90,38 +90,26 @@ def merged(parts: Sequence[Seen], S: int, A: int) -> Seen:
     key = ((whole.unit * S + whole.s) * A + whole.a) * S + whole.t
     if (key[1:] > key[:-1]).all():  # in order, and each once
         return whole
-    found, first, place = np.unique(key, return_index=True, return_inverse=True)
-    sums: dict[str, Any] = {
-        name: _summed(getattr(whole, name), place, found.size) for name in SUMMED
-    }
-    named: dict[str, Any] = {name: getattr(whole, name)[first] for name in ("unit", "s", "a", "t")}
-    return whole._replace(**named, **sums)
-
-
-def _summed(values: NDArray[np.generic], place: Ints, n: int) -> NDArray[np.generic]:
-    total = np.zeros(n, values.dtype)
-    np.add.at(total, place, values)
-    return total
+    order = np.argsort(key, kind="stable")
+    key = key[order]
+    first = np.flatnonzero(np.append(True, key[1:] != key[:-1]))
+    found = whole.where(order[first])
+    return found._replace(
+        **{name: np.add.reduceat(getattr(whole, name)[order], first) for name in SUMMED}
+    )
 
 
 def together(parts: Sequence[Episodes], units: Sequence[Ints], U: int) -> Episodes:
-    """Episodes of several logs by unit, whose units have these numbers of U."""
+    """Episodes of several logs by unit, whose units have these numbers of U; none is empty."""
     whole = Episodes(*map(np.concatenate, zip(*parts, strict=True)))
     place = np.concatenate(units)
-    sums: Any = [_summed(each, place, U) for each in whole]
-    found = Episodes(*sums)
-    ends: dict[str, Any] = {"longest": _extreme(np.maximum, whole.longest, place, U)}
-    for name, of in (("least", np.minimum), ("most", np.maximum)):
-        ends[name] = _extreme(of, getattr(whole, name), place, U)
-    for name, of in (("low", np.minimum), ("high", np.maximum)):
-        ends[name] = _extreme(of, getattr(whole, name), place, U)
-    return found._replace(**ends)
-
-
-def _extreme(of: np.ufunc, values: NDArray[Any], place: Ints, n: int) -> NDArray[Any]:
-    """The least or the largest value of each of n groups, none of which is empty."""
     order = np.argsort(place, kind="stable")
-    return np.asarray(of.reduceat(values[order], np.searchsorted(place[order], np.arange(n))))
+    first = np.searchsorted(place[order], np.arange(U))
+    found: dict[str, Any] = {
+        name: EXTREMES.get(name, np.add).reduceat(each[order], first)
+        for name, each in whole._asdict().items()
+    }
+    return Episodes(**found)
 
 
 def counts_of(seen: Seen, S: int, A: int) -> Counts:
@@ -135,7 +123,9 @@ def counts_of(seen: Seen, S: int, A: int) -> Counts:
     """
     alone = merged([seen._replace(unit=seen.unit * 0)], S, A)
     pair = alone.s * A + alone.a
-    ends = np.searchsorted(pair, np.arange(S * A + 1))
-    N = sparse.csr_array((alone.n.astype(np.float64), alone.t, ends), shape=(S * A, S))
-    sums: Any = [np.bincount(pair, x, S * A).reshape(S, A) for x in (alone.paid, alone.paid2)]
-    return total([tally.Triples(N, alone.paid, alone.paid2, *sums)], S, A)
+    sums = {"next": alone.n.astype(np.float64), "paid": alone.paid, "paid2": alone.paid2}
+    counts = with_triples(new_counts(S, A, by_triple=True), pair * S + alone.t, **sums)
+    of_pairs = (np.bincount(pair, x, S * A).reshape(S, A) for x in sums.values())
+    for name, each in zip(("n", "R", "R2"), of_pairs, strict=True):
+        getattr(counts, name)[:] = each
+    return counts
