@@ -225,17 +225,11 @@ def _table(mdp: TabularMDP, problems: list[str], warnings: list[str], facts: lis
     facts.append(f"a table: {mdp.S:,} states, {mdp.A:,} actions, horizon {mdp.horizon}")
     facts.append(f"episodes begin in {np.count_nonzero(mdp.start):,} states")
     facts.append(f"mean rewards of pairs from {low:g} to {high:g}")
-    P = mdp.rows()
-    reached, more = mdp.start > 0, True
-    while more:
-        pairs = np.repeat(reached & ~mdp.terminal, mdp.A) & mdp.available.ravel()
-        now = reached | (np.asarray(pairs.astype(np.float64) @ P) > 0)
-        more, reached = bool((now != reached).any()), now
-    if (~reached).any():
-        warnings.append(f"{int((~reached).sum()):,} of {mdp.S:,} states are never reached")
+    if lost := int((~mdp.reachable()).sum()):
+        warnings.append(f"{lost:,} of {mdp.S:,} states are never reached")
     if low == high:
         problems.append(f"every pair pays {low:g}: all policies look alike")
-    inner = np.diff(P.indptr)[np.repeat(~mdp.terminal, mdp.A)]
+    inner = np.diff(mdp.rows().indptr)[np.repeat(~mdp.terminal, mdp.A)]
     facts.append(f"{(inner == 1).mean():.0%} of pairs always lead to one state")
 
 

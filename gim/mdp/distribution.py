@@ -10,6 +10,7 @@ or a mean of the worst.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -106,7 +107,7 @@ def distribution(mdp: Any, policy: Any) -> Distribution:
     chances = np.ascontiguousarray(chances if chances.ndim == 3 else chances[None])
     rows = mdp.rows()
     paid, noise = mdp.paid(), _noise(mdp)
-    low, high, met = _ranges(mdp.start, rows, paid, chances, H)
+    low, high, met = ranges(mdp, paid, lambda h: chances[h % len(chances)].ravel() > 0)
     played = np.zeros(mdp.S * A, bool)
     played[np.repeat(np.arange(mdp.S * A), np.diff(rows.indptr))[met]] = True
     paid, noise = np.where(met, paid, 0.0), np.where(played, noise, 0.0)
@@ -141,20 +142,26 @@ def distribution(mdp: Any, policy: Any) -> Distribution:
     return Distribution(found.values + aside, found.chances, H * off + abs(aside))
 
 
-def _ranges(
-    start: Floats, rows: Any, paid: Floats, chances: Floats, H: int
+def ranges(
+    mdp: Any, paid: Floats, plays: Callable[[int], NDArray[np.bool_]]
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The least and the largest sum of rewards before each step, [H + 1], and the entries met."""
-    S, A = chances.shape[1:]
-    pair = np.repeat(np.arange(S * A), np.diff(rows.indptr))
+    """The least and the largest sum of rewards before each step, [H + 1], and the entries met.
+
+    Args:
+        mdp: the world.
+        paid: [nnz] what each entry of `mdp.rows()` pays.
+        plays: which pairs [S*A] a policy may play at a step.
+    """
+    rows, start, H = mdp.rows(), mdp.start, mdp.horizon
+    pair = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     low, high = np.where(start > 0, 0.0, np.inf), np.where(start > 0, 0.0, -np.inf)
     lows, highs, met = np.zeros(H + 1), np.zeros(H + 1), np.zeros(pair.size, bool)
     for h in range(H):
-        on = (chances[h % len(chances)].ravel()[pair] > 0) & (high[pair // A] > -np.inf)
+        on = plays(h)[pair] & (high[pair // mdp.A] > -np.inf)
         met |= on
-        s, t, r = pair[on] // A, rows.indices[on], paid[on]
+        s, t, r = pair[on] // mdp.A, rows.indices[on], paid[on]
         least, most = low[s] + r, high[s] + r
-        low, high = np.full(S, np.inf), np.full(S, -np.inf)
+        low, high = np.full(start.size, np.inf), np.full(start.size, -np.inf)
         np.minimum.at(low, t, least)
         np.maximum.at(high, t, most)
         lows[h + 1], highs[h + 1] = low.min(), high.max()

@@ -23,6 +23,7 @@ from gim._compile.jit import hot
 from gim.belief.intervals import mean_interval
 from gim.belief.shares import percent
 from gim.envs.worlds import World, world_of
+from gim.mdp.distribution import ranges
 from gim.mdp.gymnasium_table import limit_of
 from gim.mdp.names import Names
 from gim.mdp.naming import Built, names_of
@@ -244,23 +245,14 @@ def _ends(run: Run) -> tuple[float, float] | None:
 
 
 def _support(mdp: TabularMDP, memory: Memory) -> tuple[float, float]:
-    """The least and the largest return of an episode under a policy, backwards step by step."""
-    P, paid = mdp.rows(), mdp.paid()
-    pair_of = np.repeat(np.arange(mdp.S * mdp.A), np.diff(P.indptr))
-    state_of, action_of = pair_of // mdp.A, pair_of % mdp.A
-    low, high = np.zeros(mdp.S), np.zeros(mdp.S)
-    for h in reversed(range(mdp.horizon)):
+    """The least and the largest return of an episode under a policy."""
+
+    def plays(h: int) -> NDArray[np.bool_]:
         if memory.actions.size:
-            played = memory.actions[h if len(memory.actions) > 1 else 0]
-            on = action_of == played[state_of]
-        else:
-            bounds = memory.bounds[h if len(memory.bounds) > 1 else 0]
-            on = np.diff(bounds, axis=1, prepend=0.0)[state_of, action_of] > 0
-        s, t, r = state_of[on], P.indices[on], paid[on]
-        begins = np.flatnonzero(np.diff(s, prepend=-1))
-        low_on, high_on = r + low[t], r + high[t]
-        low, high = np.zeros(mdp.S), np.zeros(mdp.S)
-        low[s[begins]] = np.minimum.reduceat(low_on, begins)
-        high[s[begins]] = np.maximum.reduceat(high_on, begins)
-    first = mdp.start > 0
-    return float(low[first].min()), float(high[first].max())
+            played = memory.actions[h % len(memory.actions)]
+            return np.equal.outer(played, np.arange(mdp.A)).ravel()
+        bounds = memory.bounds[h % len(memory.bounds)]
+        return (np.diff(bounds, axis=1, prepend=0.0) > 0).ravel()
+
+    low, high, _ = ranges(mdp, mdp.paid(), plays)
+    return float(low[-1]), float(high[-1])
