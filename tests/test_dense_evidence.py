@@ -68,7 +68,7 @@ def test_kept_or_made_anew_it_is_that_of_sparse_rows_to_the_bit(seed, by_triple,
 def test_kernels_give_the_same_bits_compiled_and_plain(monkeypatch):
     belief = believed(5, True, True)
     play(belief, np.random.default_rng(5), 40)
-    monkeypatch.setattr("gim._compile.jit.AT_ONCE", -1)  # small work is not left to plain Python
+    monkeypatch.setattr("gim._compile.jit.MUCH", -1)  # small work is not left to plain Python
     compiled = belief.evidence()
     for module, name in ((dense_evidence, "put_together"), (likelihoods, "_rewards_hold")):
         monkeypatch.setattr(module, name, plain(getattr(module, name)))

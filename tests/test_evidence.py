@@ -90,7 +90,7 @@ def test_dense_and_sparse_agree_bit_for_bit(seed, monkeypatch):
 
 
 def test_kernels_give_the_same_bits_compiled_and_plain(monkeypatch):
-    monkeypatch.setattr("gim._compile.jit.AT_ONCE", -1)  # small work is not left to plain Python
+    monkeypatch.setattr("gim._compile.jit.MUCH", -1)  # small work is not left to plain Python
     N, _, n0, prior = made_up(3)
     S, A, _ = N.shape
     rows = csr_of(N, counted(N).n)

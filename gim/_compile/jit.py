@@ -56,7 +56,6 @@ __all__ = [
 
 VERSIONS = f"numba {numba.__version__} numpy {np.__version__} cache 3 {Entry.__module__}"
 MUCH = 1e6  # microseconds of plain Python for each second that compiling takes, in all processes
-AT_ONCE = 5e5  # the same in one process
 CONSTANTS = (bool, int, float, str, tuple, type(None))
 
 
@@ -80,8 +79,8 @@ def seldom(work: Callable[..., float], by_views: bool = False) -> Callable[[F], 
     """Compile a function that Python calls once it has had some work to do.
 
     It is plain, bit for bit the same, unless its machine code is on disk, until that has taken as
-    long as compiling would, in this process and in earlier ones, of which a tally is kept there.
-    Half of that is enough in one process: the next should not have to wait as the first did.
+    long as compiling would, in this process and in earlier ones, of which a tally is kept there:
+    so nobody waits twice as long as he would have, had he known how much there is to do.
 
     Args:
         work: how many microseconds plain Python takes, by its arguments, for a second of compiling.
@@ -173,16 +172,16 @@ class Seldom(Entry):
 
     work: Callable[..., float]
     by_views = False
-    done = earlier = 0.0  # in all processes, and before this one
+    done = 0.0  # in all processes
 
     def __call__(self, *args: Any) -> Any:
         """Run it, compiled or plain."""
         if not self.overloads and not self.kept:
             if not self.done:
-                self.done = self.earlier = self._tally()
+                self.done = self._tally()
                 atexit.register(self._keep_tally)
             self.done += self.work(*args)
-            if self.done <= MUCH and self.done - self.earlier <= AT_ONCE:
+            if self.done <= MUCH:
                 with np.errstate(all="ignore"):
                     return self._plain(*(viewed(args) if self.by_views else args))
         return super().__call__(*args)
