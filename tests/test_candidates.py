@@ -11,7 +11,7 @@ from scipy import linalg, sparse
 import gim
 from gim.analogy.candidates import Data, candidates, suited
 from gim.analogy.candidates.data import STARTS, largest, nonzeros
-from gim.analogy.candidates.lowrank import Residuals, low_rank, posterior
+from gim.analogy.candidates.lowrank import Population, Residuals, low_rank, posterior
 from gim.analogy.candidates.means import _effect
 from gim.analogy.cross_validation import FINALISTS, finalists
 from tests.sampled_counts import sampled
@@ -110,8 +110,8 @@ def test_posterior_agrees_with_inverses(r):
     right, mean = rng.normal(size=(2, r, 7, 3)), rng.normal(size=(2, r, 3))
     precision = np.tile(np.diag(np.arange(1.0, r + 1)), (2, 1, 1))
     slow = naive_posterior(gram, right, mean, precision)
-    posterior(gram, right, mean, precision)
-    for fast, twin in zip((gram, right, mean, precision), slow, strict=True):
+    found, average = posterior(gram, right, Population(mean, precision))
+    for fast, twin in zip((found.second, found.mean, *average), slow, strict=True):
         assert np.allclose(fast, twin, rtol=1e-8, atol=1e-10)
 
 
