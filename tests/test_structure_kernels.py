@@ -337,7 +337,7 @@ def test_long_rows_keep_the_likeliest():
     table = np.full(4 << B, -1)
     by_key(keys, table)
     chance = np.column_stack([p, 1 - p]).ravel()
-    begin, states, chances = combined(starts, value, chance, mix, of_state, table)
+    begin, states, chances = combined(starts, value, chance, mix, of_state.T.copy(), table)
     whole = np.prod([np.where(of_state[b], 1 - p[b], p[b]) for b in range(B)], axis=0)
     assert 64 < len(states) == begin[1] <= LONGEST
     assert whole[states].min() > np.delete(whole, states).max()

@@ -155,7 +155,8 @@ class CrossValidation:
         if which.size:
             mine = place[self.row] >= 0
             q[mine] = _entries(rows, place[self.row[mine]], self.next[mine])
-            square[which] = np.asarray(rows.multiply(rows).sum(axis=1)).ravel()
+            some = np.diff(rows.indptr) > 0
+            square[which[some]] = np.add.reduceat(rows.data**2, rows.indptr[:-1][some])
             levels[which], visits[which] = level, behind
         return Answers(q, square, levels, visits, taken(rows, place[self.judges]))
 
@@ -182,10 +183,14 @@ class CrossValidation:
 
 
 def taken(rows: sparse.csr_array, place: Ints) -> sparse.csr_array:
-    """The rows at these places; an empty one where a place is -1."""
-    pick = np.flatnonzero(place >= 0)
-    parts = (np.ones(pick.size), (pick, place[pick]))
-    return sparse.csr_array(parts, shape=(place.size, rows.shape[0])) @ rows
+    """The rows at these places, each from its end; an empty one where a place is -1."""
+    size = np.where(place >= 0, np.diff(rows.indptr)[place], 0) if rows.shape[0] else 0 * place
+    first = np.append(0, np.cumsum(size))
+    last = rows.indptr[1:][place] - 1 if rows.shape[0] else place
+    at = np.repeat(last + first[:-1], size) - np.arange(first[-1])
+    return sparse.csr_array(
+        (rows.data[at], rows.indices[at], first), shape=(place.size, rows.shape[1])
+    )
 
 
 def _entries(rows: Any, row: Ints, column: Ints) -> Floats:

@@ -18,7 +18,6 @@ each explains a part, where the likelihood is as high for any mixture of them.
 from __future__ import annotations
 
 from functools import cached_property
-from itertools import accumulate
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -76,10 +75,14 @@ class Stack:
         self.data, self.without = data, without
         self.weights: Weights = data.weights(most, without)
         levels = [data.level(features) for features in chain]
-        *contexts, self.contexts = accumulate((len(level.keys) for level in levels), initial=0)
-        *cells, self.cells = accumulate((len(level.cells) for level in levels), initial=0)
-        self.context: Ints = np.column_stack([level.context for level in levels]) + contexts
-        self.cell: Ints = np.column_stack([level.cell for level in levels]) + cells  # [E, L]
+        self.context: Ints = np.empty((len(data.pairs), len(levels)), np.int64)  # [P, L]
+        self.cell: Ints = np.empty((len(data.outcome), len(levels)), np.int64)  # [E, L]
+        self.contexts = self.cells = 0
+        for i, level in enumerate(levels):
+            np.add(level.context, self.contexts, out=self.context[:, i])
+            np.add(level.cell, self.cells, out=self.cell[:, i])
+            self.contexts += len(level.keys)
+            self.cells += len(level.cells)
 
     @cached_property
     def n(self) -> Floats:

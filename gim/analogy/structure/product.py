@@ -38,10 +38,10 @@ class Product:
         self.triples, self.blocks = triples, blocks
         self.folds = Folds(blocks[0].data, self._without)
         values = [block.data.values for block in blocks]
-        self.of_state: Ints = np.array([value.of_state for value in values])  # [B, S]
+        self.of_state: Ints = np.column_stack([value.of_state for value in values])  # [S, B]
         rng = np.random.default_rng(0)  # hashes only: every choice gives the same result
         self.mix: list[Ints] = [rng.integers(1 << 40, size=len(v.codes)) for v in values]
-        keys = sum(mix[of] for mix, of in zip(self.mix, self.of_state, strict=True))
+        keys = sum(mix[of] for mix, of in zip(self.mix, self.of_state.T, strict=True))
         self.table: Ints = np.full(1 << max(1, int(2 * triples.S - 1).bit_length()), FREE, np.int64)
         by_key(np.asarray(keys), self.table)
 
@@ -129,7 +129,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
     begin, place, room = np.zeros(P + 1, np.int64), 0, 2 * P + 2
     states, chances = np.empty(room, np.int64), np.empty(room)
     at, best = np.empty(B + 1, np.int64), np.ones(B + 1)
-    partial, keys = np.ones(B + 1), np.zeros(B + 1, np.int64)
+    partial, keys, chosen = np.ones(B + 1), np.zeros(B + 1, np.int64), np.empty(B, np.int64)
     for p in range(P):
         for b in range(B - 1, -1, -1):  # the best that blocks from b on can add
             most = 0.0
@@ -148,7 +148,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
                 at[b] += 1
                 if partial[b] * chance[i] * best[b + 1] >= least:
                     partial[b + 1] = partial[b] * chance[i]
-                    keys[b + 1] = keys[b] + key[i]
+                    keys[b + 1], chosen[b] = keys[b] + key[i], value[i]
                     b += 1
                     if b < B:
                         at[b] = starts[b, p]
@@ -157,7 +157,7 @@ def combined(starts: Any, value: Any, chance: Any, key: Any, of_state: Any, tabl
             while table[spot] != FREE:
                 s, same = table[spot], True
                 for c in range(B):
-                    if of_state[c, s] != value[at[c] - 1]:
+                    if of_state[s, c] != chosen[c]:
                         same = False
                         break
                 if same:

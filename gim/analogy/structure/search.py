@@ -175,10 +175,12 @@ def screened(data: Explained, found: Found, more: Features) -> float:
     """The score of one more level, nearly; on the first fold only if there are many pairs."""
     folds = 1 if len(data.pairs) > MANY else data.folds
     held = _chances(data, _finer(found.form, more), found.shares, 1, folds)[0]
-    here = data.fold[data.slot] < folds
-    weight, slot = data.weights(OFTEN).of[here], data.slot[here]
+    weight, slot = data.weights(OFTEN).of, data.slot
+    if folds < data.folds:
+        here = data.fold[slot] < folds
+        weight, slot, held = weight[here], slot[here], held[:, here]
     V, P = len(data.values.codes), len(data.pairs)
-    return max(float(logs(each[here], weight, slot, P, V).sum()) for each in held)
+    return max(float(logs(each, weight, slot, P, V).sum()) for each in held)
 
 
 def extended(data: Explained, found: Found, more: Features) -> Found:
