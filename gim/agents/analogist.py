@@ -196,10 +196,12 @@ class Analogist(Episodic, Agent, name="analogist"):
         self, belief: Knowledge, rewards: tuple[float, float], mind: Mind
     ) -> NDArray[np.float64]:
         """What each pair never met might pay more than all that were, in the whole run, [S*A]."""
-        prior, n = belief.prior, belief.counts.n
-        inferred = (prior.n0 > 0) & (prior.r_n0 > 0) & (n == 0) if prior.speaks else n < 0
+        prior, never = belief.prior, belief.counts.n == 0
+        if not (never.any() and prior.speaks):
+            return np.zeros(never.size)
+        inferred = never & (prior.n0 > 0) & (prior.r_n0 > 0)
         if not inferred.any():
-            return np.zeros(n.size)
+            return np.zeros(never.size)
         hidden = (unruly(prior) * inferred).ravel()
         part = _kept(mind, "parts", prior, lambda: parts(belief))
         steps = mind.task.H * (mind.episode + 1)
@@ -222,33 +224,35 @@ def doubts_of(
     counts, prior, own = belief.counts, belief.prior, belief.counts.n.ravel()
     met = seen.N.met if isinstance(seen.N, Apart) else None
     pooled = 0.0 if belief.rewards.given else reward_noise(counts, met)
-    known, paid = n > 0, np.maximum(n_r, 1e-300)
-    r = np.where(n_r > 0, seen.R.ravel() / paid, largest)
-    spread = np.maximum(seen.R2.ravel() / paid - r * r, 0.0) * (n_r > 0)
+    known, never, pay = n > 0, own == 0, n_r > 0
+    visits, paid = np.maximum(n, 1e-300), np.maximum(n_r, 1e-300)
+    r = np.where(pay, seen.R.ravel() / paid, largest)
+    spread = np.maximum(seen.R2.ravel() / paid - r * r, 0.0) * pay
     new = float(memory.surprise[0] / memory.surprise_weight[0])
     lawless = pays = np.ones(n.size)
     if prior.speaks:
-        untried = (own == 0) & np.tile(~(counts.n > 0).any(axis=0), task.S)
-        if elsewhere:
-            untried &= prior.behind.ravel() <= 1.0
-        known = known & ~untried
-        held = np.where(prior.n0 > 0, (seen.n - counts.n) / np.where(prior.n0 > 0, prior.n0, 1), 0)
+        if never.any():
+            untried = never & np.tile(~counts.n.any(axis=0), task.S)
+            if elsewhere:
+                untried &= prior.behind.ravel() <= 1.0
+            known &= ~untried
+        held = (seen.n - counts.n) / np.where(prior.n0 > 0, prior.n0, np.inf)
         lawless = np.maximum(prior.doubt, 1.0 - held).ravel()
         pays = np.where(prior.r_n0 > 0, prior.r_doubt, 1.0).ravel()
     grown = GROWTH * math.sqrt(1.0 + episode)
-    unseen = lawless * np.where(own > 0, new, 1.0) * grown
-    goes_on = np.repeat(~belief.terminal, task.A)
-    r = np.where(known, r, np.where(goes_on, np.inf, 0.0))
+    unseen = lawless * np.where(never, 1.0, new) * grown
+    r = np.where(known, r, np.where(belief.terminal, 0.0, np.inf).repeat(task.A))
+    more = np.zeros(n.size)
+    if never.any() and not belief.rewards.given:
+        more = np.where(known & never, pays * grown * (largest - r) ** 2 / H, 0.0)
     return Doubts(
         r=np.where(task.available.ravel(), r, -np.inf),
-        one=np.where(known, 1.0 / np.maximum(n, 1e-300), 0.0),
+        one=np.where(known, 1.0 / visits, 0.0),
         spread=np.where(known, spread, 0.0),
-        noise=np.where(known & (n_r > 0), (1.0 + grown) * pooled / (paid * H), 0.0),
+        noise=np.where(known & pay, (1.0 + grown) * pooled / (paid * H), 0.0),
         rule=np.where(known, RULE * rule_doubt(belief, seen).ravel(), 0.0),
         own=np.where(known, 1.0 / (H * (n + 1.0)), 0.0),
         open=np.where(known, unseen / (H * (own + 1.0) ** 2), 0.0),
-        more=np.where(
-            known & (own == 0) & ~belief.rewards.given, pays * grown * (largest - r) ** 2 / H, 0.0
-        ),
+        more=more,
         hidden=np.zeros(n.size),
     )

@@ -121,8 +121,8 @@ def rewards_hold(counts: Counts, prior: Prior) -> Floats:
     """
     hold = np.ones(counts.n.shape)
     if prior.r_doubt.any():
-        met = counts.n > 0
-        varies = float(np.var(counts.R[met] / counts.n[met])) if met.any() else 0.0
+        met = np.flatnonzero(counts.n)
+        varies = float(np.var(counts.R.ravel()[met] / counts.n.ravel()[met])) if met.size else 0.0
         said = prior.r, prior.r_n0, prior.r_doubt, prior.r_noise
         _rewards_hold(varies, *(each.ravel() for each in (counts.n, counts.R, *said, hold)))
     return hold

@@ -239,5 +239,6 @@ def rule_doubt(belief: Knowledge, seen: Evidence) -> Floats:
     """
     if not belief.prior.speaks:
         return np.zeros(seen.n.shape)
-    share = np.where(seen.n > 0, 1.0 - belief.counts.n / np.where(seen.n > 0, seen.n, 1.0), 0.0)
+    met = seen.n > 0
+    share = np.where(met, 1.0 - belief.counts.n / np.where(met, seen.n, 1.0), 0.0)
     return np.asarray(np.maximum(share, 0.0) / np.sqrt(belief.prior.behind + 1.0))
