@@ -46,7 +46,7 @@ print(str(shops.family).replace("; ", "\n"))
 # drawn above lies within the interval of most shops.
 
 # %%
-print("\n".join(shops.table().splitlines()[:6]))
+print("\n".join(shops.table().splitlines()[:7]))
 print(f"shop 01 was drawn with a demand of {demand[0]:.2f}, shop 02 with {demand[1]:.2f}")
 slow, fast = (f"shop {k + 1:02}" for k in (demand.argmin(), demand.argmax()))
 for shop in (slow, fast):

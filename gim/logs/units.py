@@ -12,6 +12,7 @@ from scipy import sparse
 
 from gim._base import html
 from gim._base.escapes import shown
+from gim._base.terminal import table
 from gim.analogy.base import inferences
 from gim.belief.family.by_family import by_family
 from gim.belief.family.family import Family, Found, learned
@@ -167,12 +168,8 @@ class LearnedUnits(Mapping[Any, Learned]):
 
     def table(self) -> str:
         """A line for each unit: its rows, what its policy is worth, and how it differs."""
-        lines = self.cells()
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join(
-            "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-            for line in lines
-        )
+        heads, *rows = self.cells()
+        return table(rows, heads)
 
     def __repr__(self) -> str:
         return f"<Learned of {len(self)} units: {self.family!r}>"

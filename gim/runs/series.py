@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from gim._base.arguments import whole
 from gim._base.limits import SEED
 from gim._base.own import own
+from gim._base.terminal import table
 from gim.belief.family.by_family import by_family, rows_of_counted
 from gim.belief.family.family import Family, learned
 from gim.belief.family.units import Rows, Space, joined
@@ -63,12 +64,11 @@ class Series(Sequence[Run]):
 
     def table(self) -> str:
         """A line for each world: what its first and all of its episodes returned."""
-        lines = ["world  first 5   all episodes"]
-        lines += [
-            f"{k:5}  {run.returns[:5].mean():8.4g}  {run.returns.mean():8.4g}"
+        rows = [
+            [k, float(run.returns[:5].mean()), float(run.returns.mean())]
             for k, run in enumerate(self._runs)
         ]
-        return "\n".join(lines)
+        return table(rows, ["world", "first 5", "all episodes"])
 
     def __repr__(self) -> str:
         said = "" if self.family is None else f", {self.family!r}"
