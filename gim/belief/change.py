@@ -102,9 +102,10 @@ def changed(
     """
     if not latest.pair.size or latest.block[0] == latest.block[-1]:
         return None
-    blocks = np.unique(latest.block)
+    blocks = latest.blocks
     allowed = (blocks >= within[0]) & (blocks < within[1]) & (blocks > blocks[0])
-    coarse = np.intersect1d(blocks[moments(len(blocks))], blocks[allowed])
+    looked_at = moments(len(blocks))
+    coarse = np.unique(blocks[looked_at][allowed[looked_at]])
     if not coarse.size:
         return None
     coarse = np.union1d(coarse, blocks[allowed][0])

@@ -74,6 +74,11 @@ class Latest(NamedTuple):
     r: Floats  # [n]
     block: Ints  # [n] rising from 0 on, by episode or by row: the world changes where one begins
 
+    @property
+    def blocks(self) -> Ints:
+        """Each block once."""
+        return self.block[np.diff(self.block, prepend=-1) > 0]
+
     def before(self, block: int) -> Latest:
         """Those before a block."""
         keep = self.block < block

@@ -174,7 +174,7 @@ def change_within(
 def _change_within(
     latest: Latest, infer: Inference | None, frame: Frame, called: Called, unit: str, paid: bool
 ) -> Change | None:
-    blocks = np.unique(latest.block)
+    blocks = latest.blocks
     if blocks.size < 2:
         return None
     counts, until = _counted(latest, frame), float(blocks[-1] + 1)
