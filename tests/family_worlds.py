@@ -30,6 +30,12 @@ def shop_rows(means, days, seed=0, lost=None):
     return found
 
 
+def shop_log(rows, mean=3.0, seed=0):
+    """Rows (stock, order, paid, left) of one shop, whose habit is to order up to nine."""
+    found = shop_rows([mean], rows, seed)
+    return [(int(stock), order, float(pay), int(left)) for _, stock, order, pay, left in found]
+
+
 def shop_mdp(mean):
     """A shop as it is."""
     return shop(mean)

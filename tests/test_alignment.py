@@ -12,21 +12,9 @@ from gim.mdp.names import Names
 from gim.mdp.naming import named
 from gim.mdp.policy.alignment import NONE, matched
 from gim.runs.run import prepare
+from tests.family_worlds import shop_log
 
 STOCKS, ORDERS = 16, 8
-
-
-def shop_log(rows, mean=3.0, seed=0):
-    """Rows (stock, order, profit, next) of a shop: it orders up to 9, or at random."""
-    rng, out = np.random.default_rng(seed), []
-    s = int(rng.integers(0, STOCKS))
-    for _ in range(rows):
-        a = int(np.clip(9 - s, 0, 7)) if rng.random() < 0.7 else int(rng.integers(0, ORDERS))
-        y = min(s + a, STOCKS - 1)
-        t = y - min(y, int(rng.poisson(mean)))
-        out.append((s, a, 5 * (y - t) - 2.5 * a - 0.3 * t - 2 * (a > 0), t))
-        s = t
-    return out
 
 
 def shop(rows, name=lambda stock: stock):

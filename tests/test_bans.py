@@ -12,21 +12,9 @@ from gim.logs.page import page
 from gim.logs.safe import METHODS, Safe
 from gim.model.deploy import planned
 from gim.runs.agent import agents
+from tests.family_worlds import shop_log
 
 MOST = 4  # pieces that an order may have; the shop's habit goes beyond
-
-
-def shop_log(mean=3.0, rows=200, seed=0):
-    """Rows (stock, order, profit, next) of a shop that orders up to nine, mostly."""
-    rng, out = np.random.default_rng(seed), []
-    s = int(rng.integers(0, 16))
-    for _ in range(rows):
-        a = int(np.clip(9 - s, 0, 7)) if rng.random() < 0.7 else int(rng.integers(0, 8))
-        y = min(s + a, 15)
-        t = y - min(y, int(rng.poisson(mean)))
-        out.append((s, a, 5 * (y - t) - 2.5 * a - 0.3 * t - 2 * (a > 0), t))
-        s = t
-    return out
 
 
 def read(rows, **options):
@@ -35,7 +23,7 @@ def read(rows, **options):
 
 @pytest.fixture(scope="module")
 def log():
-    found = read(shop_log())
+    found = read(shop_log(200))
     assert found.banned > 0.1 * len(found)
     return found
 
@@ -181,8 +169,8 @@ def test_rows_that_break_a_ban_are_counted_and_said(log):
     assert line in log.describe()
     assert f"{log.banned} rows with what available= leaves out" in page(learned, "shop")
     assert "the baseline plays what available= bans" in page(learned, "shop")
-    assert "banned" not in gim.from_log(shop_log()).describe()
-    assert gim.from_log(shop_log(), available="all").banned == 0
+    assert "banned" not in gim.from_log(shop_log(200)).describe()
+    assert gim.from_log(shop_log(200), available="all").banned == 0
 
 
 @pytest.mark.parametrize(
@@ -198,12 +186,12 @@ def test_rows_that_break_a_ban_are_counted_and_said(log):
 )
 def test_a_state_without_any_action_is_an_error_with_its_label(given, message):
     with pytest.raises(ValueError, match=message) as problem:
-        gim.from_log(shop_log(), available=given)
+        gim.from_log(shop_log(200), available=given)
     assert "\n" not in str(problem.value)
     table = np.ones((14, 8), bool)
     table[3] = False
     with pytest.raises(ValueError, match="bans every action of state 3"):
-        gim.from_log(shop_log(), available=table)
+        gim.from_log(shop_log(200), available=table)
 
 
 def test_at_an_end_nobody_needs_an_action():
