@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -15,6 +14,7 @@ import gim
 from gim._base.gymnasium_ids import ids
 from gim._base.lazy import exported
 from gim.envs import tasks
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent
 MODULES = {"completion", "files", "planning", "plot", "theory"}  # that are public as such
@@ -23,9 +23,7 @@ LAZY = ["gim", "gim_lab", "gim.agents", "gim.envs", "gim.paper.walks"]
 
 def alone(code):
     """What a fresh interpreter prints."""
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False
-    )
+    done = python("-c", code)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

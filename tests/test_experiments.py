@@ -4,10 +4,7 @@ import inspect
 import itertools
 import json
 import math
-import os
 import re
-import subprocess
-import sys
 import textwrap
 from pathlib import Path
 
@@ -28,6 +25,7 @@ from gim_lab.experiments.tables import means_table
 from gim_lab.report.text import ledger_lines, ledger_markdown
 from gim_lab.testing import check_claim, check_experiment
 from gim_lab.testing.made_up import made_up_results
+from tests.processes import PLAIN, python
 
 ROOT = Path(__file__).parent.parent
 HEAD = """
@@ -49,11 +47,10 @@ def recipe(module):
 
 @pytest.fixture
 def plugin(tmp_path):
-    """A module outside gim with both recipes, and the environment in which it is found."""
+    """A folder with a module that has both recipes."""
     code = HEAD + recipe(experiment) + "\n" + recipe(claim)
     (tmp_path / "rivers.py").write_text(code)
-    paths = os.pathsep.join([str(tmp_path), str(ROOT)])
-    return os.environ | {"PYTHONPATH": paths, "NUMBA_DISABLE_JIT": "1"}
+    return tmp_path
 
 
 def test_help_and_the_page_name_every_group_and_every_study():
@@ -72,16 +69,10 @@ def test_help_and_the_page_name_every_group_and_every_study():
     assert wanted == {name for row in rows for name in re.findall(r"`(\w+)`", row)}
 
 
-def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):
-    out = tmp_path / "out"
+def test_the_recipes_are_found_run_reported_and_judged(plugin):
+    out = plugin / "out"
     words = ["reproduce", "rivers", "--scale", "smoke", "--engine", "serial", "--out", str(out)]
-    done = subprocess.run(
-        [sys.executable, "-c", COMMAND, *words],
-        env=plugin,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", COMMAND, *words, folder=plugin, **PLAIN)
     assert done.returncode == 0, done.stderr
     assert "the length of the river" in done.stdout
     assert "PSRL gains more than RMax, however long the river." in done.stdout
@@ -94,7 +85,8 @@ def test_the_recipes_are_found_run_reported_and_judged(plugin, tmp_path):
 def test_the_recipes_pass_the_kits(plugin):
     code = "import rivers; from gim_lab.testing import *; "
     code += "check_experiment(rivers.Lengths(), play=1); check_claim(rivers.far_end())"
-    subprocess.run([sys.executable, "-c", code], env=plugin, check=True)
+    done = python("-c", code, folder=plugin, **PLAIN)
+    assert done.returncode == 0, done.stderr
 
 
 # -- the kits find what is wrong

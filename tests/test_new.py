@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ import pytest
 
 from gim.cli import main
 from gim.cli.new import templates
+from tests.processes import PLAIN, python
 
 ROOT = Path(__file__).parent.parent
 SAYS = {  # what running the file shows, besides that the kit does not complain
@@ -32,14 +32,7 @@ def test_what_it_writes_passes_its_kit(kind, tmp_path, capsys):
     assert main(["new", kind, "LeastTried", "--out", str(tmp_path)]) == 0
     path = tmp_path / "least_tried.py"
     assert f"python {path}" in capsys.readouterr().out
-    found = subprocess.run(
-        [sys.executable, path],
-        cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(ROOT), "NUMBA_DISABLE_JIT": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    found = python(path, folder=tmp_path, **PLAIN)
     assert found.returncode == 0, found.stderr
     assert SAYS[kind].lower() in found.stdout.lower().replace("_", "")
     if kind == "experiment":

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 import gim
+from tests.processes import python
 
 ROOT = Path(__file__).parent.parent
 LEARNERS = ["q_learning", "ucbvi", "analogist"]
@@ -39,13 +37,7 @@ def test_internals_stand_in_one_module():
 
 
 def played(before, names, **environment):
-    done = subprocess.run(
-        [sys.executable, "-c", PLAYED.format(before=before, names=names)],
-        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-c", PLAYED.format(before=before, names=names), **environment)
     assert done.returncode == 0, done.stderr
     module, returns = json.loads(done.stdout)
     return module, returns, done.stderr
@@ -61,13 +53,7 @@ def test_three_learners_run_on_the_public_interface_bit_for_bit():
 
 
 def test_the_doctor_says_so():
-    done = subprocess.run(
-        [sys.executable, "-m", "gim", "doctor"],
-        env=os.environ | {"PYTHONPATH": str(ROOT), "GIM_NUMBA": "public"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-m", "gim", "doctor", GIM_NUMBA="public")
     assert "its internals are not those that gim knows" in done.stdout
     assert done.returncode == 0
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -17,6 +15,7 @@ from gim._base.own import import_own, own
 from gim.agents import agents
 from gim.envs.worlds import own_world
 from gim_lab import Study
+from tests.processes import python
 
 MINE = """
 from dataclasses import dataclass
@@ -173,12 +172,5 @@ def test_every_command_and_its_workers(folder):
     ]
     commands[3] += ["--agents", f"{name}.py:Mine", "--runs", "2", "--episodes", "3"]
     commands[3] += ["--workers", "1"]
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", COMMANDS, json.dumps(commands)],
-        cwd=path,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = python("-W", "ignore", "-c", COMMANDS, json.dumps(commands), folder=path)
     assert json.loads(done.stdout.splitlines()[-1]) == [0] * len(commands), done.stderr

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -15,6 +12,7 @@ import pytest
 
 from gim import testing
 from gim_lab import testing as lab_testing
+from tests.processes import PLAIN, python
 
 ROOT = Path(__file__).parent.parent
 PAGE = (ROOT / "docs" / "extending.md").read_text()
@@ -52,18 +50,8 @@ def outside(tmp_path):
     return tmp_path
 
 
-def python(folder, *words, **environment):
-    """Run Python with this folder on its path, and without compilation."""
-    path = os.pathsep.join([str(folder), str(ROOT)])
-    given = {"PYTHONPATH": path, "NUMBA_DISABLE_JIT": "1", **environment}
-    command = [sys.executable, *words]
-    return subprocess.run(
-        command, env=os.environ | given, cwd=folder, capture_output=True, text=True, check=False
-    )
-
-
 def gim(folder, *words):
-    return python(folder, "-m", "gim", *words)
+    return python("-m", "gim", *words, folder=folder, **PLAIN)
 
 
 def test_the_command_line_finds_what_a_package_adds(outside):
@@ -108,7 +96,7 @@ print(json.dumps(checked))
 def test_every_kind_is_added_and_passes_its_kit(outside):
     """The test on the page, and `gim list` has under each kind what was checked."""
     (outside / "test_my_gim.py").write_text(blocks("test_my_gim.py"))
-    done = python(outside, "-W", "ignore", "-c", RECORDED)
+    done = python("-W", "ignore", "-c", RECORDED, folder=outside, **PLAIN)
     assert done.returncode == 0, done.stderr
     checked = [re.split("[ :]", each)[:2] for each in json.loads(done.stdout)]
     assert {kind for kind, _ in checked} == KINDS
@@ -124,7 +112,7 @@ def test_every_kind_is_added_and_passes_its_kit(outside):
 
 def test_plugins_are_not_loaded_before_a_name_is_looked_up(outside):
     code = "import sys, gim.agents\nprint('my_gim' in sys.modules)\ngim.agents.agents.names()\n"
-    done = python(outside, "-c", code + "print('my_gim' in sys.modules)")
+    done = python("-c", code + "print('my_gim' in sys.modules)", folder=outside, **PLAIN)
     assert done.stdout.split() == ["False", "True"], done.stderr
 
 
@@ -132,7 +120,7 @@ def test_a_plugin_may_be_run_as_a_script(outside):
     """Then the same class is defined twice, in `__main__` and in the module."""
     script = (outside / "my_gim.py").read_text() + "\nprint(gim.run(LeastTried(), 'coin', 3).agent)"
     (outside / "my_gim.py").write_text(script)
-    done = python(outside, "my_gim.py")
+    done = python("my_gim.py", folder=outside, **PLAIN)
     assert done.stdout.splitlines()[-1] == "least_tried", done.stderr
     assert done.stderr == ""
 
@@ -192,7 +180,7 @@ def test_what_a_broken_plugin_made_gim_import_is_kept(tmp_path):
     """It is the first to load a file of gim, and fails afterwards."""
     put(tmp_path, "broken", "import gim.paper.walks.published\nraise ValueError('too late')")
     code = "import gim; from gim.paper.walks.base import explorations as e; print(e.names())"
-    done = python(tmp_path, "-c", code)
+    done = python("-c", code, folder=tmp_path, **PLAIN)
     assert "published" in done.stdout
     assert "UserWarning: the plugin 'broken' (broken) is left out: too late" in done.stderr
 

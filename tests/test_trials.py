@@ -4,7 +4,6 @@ import csv
 import json
 import math
 import os
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -31,6 +30,7 @@ from gim_lab.trials.result import MACHINE, Result
 from gim_lab.trials.sample_complexity import Watched
 from gim_lab.trials.spec import instance, parameter, task_spec, world_spec
 from tests.faults import WORKER, children
+from tests.processes import PLAIN, python
 
 SMALL = grid(["riverswim", "synthetic"], ["gim:m=3", "q_learning", "rmax:m=3"], 60, [0, 1])
 
@@ -378,9 +378,7 @@ if __name__ == "__main__":
 def test_agents_of_a_script_are_found_by_workers(tmp_path, guard):
     script = tmp_path / "mine.py"
     script.write_text(SCRIPT if guard else SCRIPT.replace('if __name__ == "__main__"', "if True"))
-    environment = os.environ | {"NUMBA_DISABLE_JIT": "1", "PYTHONPATH": os.getcwd()}
-    command = [sys.executable, str(script)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    done = python(script, folder=tmp_path, **PLAIN)
     if guard:
         assert done.stdout == "mine:depth=2\n", done.stderr
     else:
