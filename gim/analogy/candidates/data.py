@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from functools import cached_property
 from typing import Any
 
@@ -143,17 +144,17 @@ def largest(symmetric: Floats, met: NDArray[np.bool_]) -> Floats:
 
     Rows of items that were not `met` are 0, and left out: it takes a time of n^3.
 
-    LAPACK's solver for a few of them (evr) fails on some finite, symmetric matrices of low rank;
-    the one for all of them (evd) takes over there.
+    LAPACK's solver for a few of them (evr) fails on some finite, symmetric matrices of low rank, or
+    finds too few; the one for all of them (evd) takes over there.
     """
     few = np.sort(np.argsort(~met, kind="stable")[: max(STARTS, int(met.sum()))])
     last = len(few) - 1
     part = symmetric[np.ix_(few, few)]
-    try:
+    found, vectors = np.zeros((min(STARTS, len(few)), len(symmetric))), np.zeros((0, 0))
+    with suppress(linalg.LinAlgError):
         these = (max(last - STARTS + 1, 0), last)
         vectors = linalg.eigh(part, subset_by_index=these)[1]
-    except linalg.LinAlgError:
+    if vectors.shape[1] < len(found):
         vectors = linalg.eigh(part, driver="evd")[1]
-    found = np.zeros((min(STARTS, len(few)), len(symmetric)))
     found[:, few] = vectors[:, : -STARTS - 1 : -1].T
     return found
