@@ -9,7 +9,8 @@ run saves and on nothing else.
 Of a log all rows are known. Each quarter of them is held against what is inferred from those before
 it, and what is told best of all counts; none is looked for within the first one. Episodes of a log
 may come from many worlds, such as several shops, without any change: then the order in which they
-come says no more than others do, and the log is taken as it is.
+come says no more than others do, and the log is taken as it is: what is told must be likelier than
+under any of some other orders by as much as these differ among each other.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ from gim.model.tally import tally
 from gim.model.task import Mind
 
 PARTS = 4  # of a log, each of which is held against those before it
-ORDERS = 9  # of episodes, under each of which a change must be less likely
+ORDERS = 9  # of episodes, under which a change must be less likely
 NEAR = 16  # episodes that every look goes back
 LOOKS = 4  # within each doubling of a run, whatever is seen
 STEPS = 1 << 14  # the most that it does
@@ -152,14 +153,15 @@ def change_within(
     found = _change_within(latest, infer, frame, called, unit, paid)
     if found is None:
         return None
-    rng = np.random.default_rng(SEED)
+    rng, others = np.random.default_rng(SEED), list[float]()
     for _ in range(ORDERS if episode[-1] > 1 else 0):
         number = rng.permutation(episode[-1] + 1)[episode]
         order = np.argsort(number, kind="stable")
         block = np.arange(order.size) if unit == "row" else number[order]
         mixed = Latest(latest.pair[order], latest.next[order], latest.r[order], block)
         other = _change_within(mixed, infer, frame, called, unit, paid)
-        if other is not None and other.nats > found.nats:
+        others.append(0.0 if other is None else other.nats)
+        if found.nats < 2.0 * max(others) - min(others):
             return None
     # The moment is not known well: what came shortly before is the same change.
     since, near = found.since, found.since - (int(latest.block[-1]) - found.since) // 4
