@@ -76,13 +76,25 @@ class RidgeRewards:
     def predict(self, pair: Ints, t: Ints) -> Paid:
         """Of triples (s*A + a, s')."""
         r, variance = np.empty(len(pair)), np.empty(len(pair))
+        covariance = linalg.cho_solve((self.factor, True), np.eye(len(self.beta)))  # over noise
         for begin in range(0, len(pair), 1 << 14):
             part = slice(begin, begin + (1 << 14))
-            x, _ = self._parts(pair[part], t[part])
+            x, own = self._parts(pair[part], t[part])
             r[part] = self.m + x @ self.beta + self.extra[pair[part]]
-            half = linalg.solve_triangular(self.factor, x.T, lower=True)
-            variance[part] = self.noise * (half * half).sum(axis=0) + self.left_open[pair[part]]
+            variance[part] = self.left_open[pair[part]]
+            a = pair[part] % self.triples.A
+            for action in np.unique(a).tolist():  # parts of the others are 0
+                some, few = np.flatnonzero(a == action), self._used(own, action)
+                root = np.linalg.cholesky(covariance[np.ix_(few, few)])
+                half = x[np.ix_(some, few)] @ root
+                variance[part][some] += self.noise * (half * half).sum(axis=1)
         return Paid(np.clip(r, self.low, self.high), variance + self.rest)
+
+    def _used(self, own: Any, action: int) -> Ints:
+        """The parts that triples of an action have: all shared ones, and its own."""
+        first, A = int(np.argmax(own)) if own.any() else len(own), self.triples.A
+        place = np.arange(len(own))
+        return np.flatnonzero(~own | ((place - first) % A == action))
 
     def drawn(self, pair: Ints, t: Ints, draws: int, rng: np.random.Generator) -> Floats:
         """How far other values of the parts would take the rewards of triples, [draws, triples]."""

@@ -303,7 +303,7 @@ def leads(
     return reached
 
 
-@seldom(lambda base, own, slot, target, add, *_: 4 * slot.size * add.size)
+@seldom(lambda base, own, slot, target, add, *_: slot.size * add.size)
 def explain(
     base: Any,
     own: Any,
