@@ -291,6 +291,37 @@ def test_of_what_a_half_says_nothing_the_whole_speaks():
     assert len(belief_of(TWO, R).worlds.sources) == 1  # nothing is inferred, from halves neither
 
 
+def test_what_others_have_judged_and_met_is_not_doubted_by_halves_nor_hidden():
+    """A unit of a family that has met three pairs of four; another one has met the fourth."""
+    told = two_beliefs(3.0, 1.0)
+    N = np.array(TWO, float)
+    N[1, 1] = 0
+    for others, hidden in ((0.0, [3]), (7.0, [])):
+        shown = N.reshape(4, 2).copy()
+        shown[3, 0] += others
+        said = told.infer.told._replace(shown=sparse.csr_array(shown))
+        infer = Says(said.prior)
+        infer.told = said
+        worlds = belief_of(N, R, infer=infer).worlds
+        assert len(worlds.sources) == 1
+        assert worlds.apart() == []
+        assert np.flatnonzero(worlds.whole.hidden).tolist() == hidden
+
+
+def test_what_a_triple_paid_does_not_stand_beside_what_its_pair_pays():
+    """A pair pays 2 on average, they say; it went once to the state that pays 4, not to 0."""
+    prior = prior_of(
+        np.full((2, 1, 2), 0.5),
+        np.full((2, 1), 10.0),
+        r=np.full((2, 1), 2.0),
+        r_n0=np.full((2, 1), 10.0),
+    )
+    N = np.zeros((2, 1, 2))
+    N[0, 0, 1] = 1
+    whole = belief_of(N, 4.0, infer=Says(prior), range_=(0.0, 4.0)).worlds.whole
+    assert whole.model().rewards[0, 0] == pytest.approx((4 + 10 * 2) / 11)
+
+
 def test_a_plan_of_luck_alone_is_flattered():
     """Forty actions that pay 0 or 1 alike: the best of few visits promises what it cannot keep."""
     rng = np.random.default_rng(0)

@@ -205,6 +205,11 @@ class Estimate:
         ]
         return SPREADS[int(np.argmax(gains))], mu
 
+    @cached_property
+    def hidden(self) -> NDArray[np.bool_]:
+        """[S*A] pairs that were never met, nor by another unit of the family if there is one."""
+        return (self.n == 0) & (np.asarray(self.shown.sum(axis=1)).ravel() == 0)
+
     def _turn(self, order: Order | None) -> Ints:
         """The pairs [S*A] as states and actions come in an order."""
         if order is None:
@@ -261,7 +266,7 @@ class Estimate:
                 values, told = self.pattern.on(sparse.csr_array(listed, shape=self.met.shape))
                 r = np.where(told > 0, values, r)
             return r, r
-        r0 = self._own[pair]
+        r0, as_pair = self._own[pair], np.zeros(pair.size, bool)
         if prior.speaks and prior.r_n0.any():
             spoken = (prior.r_n0.ravel() > 0)[pair]
             if prior.r_next.size:
@@ -269,11 +274,12 @@ class Estimate:
                 values, told = self.pattern.on(sparse.csr_array(parts, shape=self.met.shape))
                 r0 = np.where(spoken & (told > 0), values, r0)
             else:
-                r0 = np.where(spoken, self._by_pair()[pair], r0)
+                r0, as_pair = np.where(spoken, self._by_pair()[pair], r0), spoken
         r1, wide = (r0, np.zeros(r0.size)) if self._regressed is None else self._regressed
         paid, often, noise = self._paid
         weight = np.where(often > 0, often * wide / np.maximum(often * wide + noise, 1e-300), 0.0)
         weight = np.where((often > 0) & (noise == 0), 1.0, weight)
+        weight = np.where(as_pair, 0.0, weight)  # what its triples paid is in the mean of the pair
         return weight * paid + (1 - weight) * r0, weight * paid + (1 - weight) * r1
 
     def _by_pair(self) -> Floats:
@@ -361,9 +367,9 @@ class Estimate:
         """Transitions and rewards [S, A], drawn whole; see `drawn_pairs`.
 
         A pair never met whose reward follows no rule pays what regression says and as much more or
-        less as some pair that was met; without a regression as such a pair does. One of them pays
-        the most that there is, with the chance of the learner (`gim.agents.unknowns.missing`): the
-        part of the range that lies beyond what was met.
+        less as some pair that was met; without a regression as such a pair does. One that no other
+        unit of its family has met either pays the most that there is, with the chance of the
+        learner (`gim.agents.unknowns.missing`): the part of the range beyond what was met.
         """
         rows, inside = self.drawn_pairs(rng, order)
         mass = np.maximum(self.pattern.sums(inside), TINY)
@@ -403,7 +409,7 @@ class Estimate:
             odd[turn] += rng.choice(left, pays.size)
             odd = np.clip(odd, met.min(), best)
         pays = np.where(chance < doubt, odd, pays)
-        hidden = turn[(unmet & self.available.ravel() & ~self._ends)[turn]]
+        hidden = turn[(self.hidden & self.available.ravel() & ~self._ends)[turn]]
         if hidden.size and rng.random() * (high - low) < high - max(best, low):
             pays[rng.choice(hidden)] = high
         return rows, np.where(self._ends, 0.0, pays).reshape(self.S, self.A)

@@ -5,6 +5,7 @@ of worlds that are drawn whole:
 
 - *which rule*: by what all data say, or by what one half of them would have said, with everything
   inferred anew: which candidate, which contexts, which rewards. Four halves of two divisions;
+  not of a unit of a family, whose rule was judged by the other units;
 - *the rule*: one draw for all pairs that follow it, so that they err together, and of the
   coefficients of what rewards are regressed on;
 - *each pair* besides: around its rule, or where none holds there around what it did itself. A plan
@@ -112,9 +113,13 @@ class Worlds:
 
     @cached_property
     def _halves(self) -> list[tuple[Knowledge, Posterior]]:
-        """Halves of the data, and what is inferred from each."""
-        found = []
-        for division in range(DIVISIONS if self.infer is not None else 0):
+        """Halves of the data, and what is inferred from each; none where others have judged it.
+
+        Which rule a unit of a family follows is known from the others: halves of its own rows would
+        say no more than that they are fewer.
+        """
+        found, judged = [], self.whole.posterior.shown is not None
+        for division in range(DIVISIONS if self.infer is not None and not judged else 0):
             halves = halved(self.belief.counts, self.rng(100 + division), self.order)
             for k, counts in enumerate(halves):
                 said = self._said(counts, 2 * division + k + 1)
