@@ -28,6 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from gim._base.threads import one_thread
 from gim.analogy.base import Frame, Infers, Posterior
 from gim.analogy.prior import no_prior
 from gim.analogy.unseen import Beginnings, new_states, weight
@@ -157,6 +158,7 @@ class Worlds:
         return sparse.csr_array(rows), np.where(silent.reshape(r.shape), paid, r)
 
     @cached_property
+    @one_thread()
     def drawn(self) -> list[tuple[Model, Floats]]:
         """Worlds that may be, and where episodes begin there."""
         begins = _listed(self._begun(self.rng(300)))

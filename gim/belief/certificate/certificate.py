@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from gim._base import html
 from gim._base.arguments import fraction
+from gim._base.threads import one_thread
 from gim.analogy.unseen import Beginnings
 from gim.analogy.witnesses import Witness, of_trail, played, refuted
 from gim.belief.aim import Aim, Done
@@ -299,6 +300,7 @@ def certifiable(of: Believes) -> bool:
     return belief is not None and belief.certifiable
 
 
+@one_thread()
 def certified(
     belief: Grounds,
     share: float = SHARE,
