@@ -120,6 +120,7 @@ def before_window(found):
 def test_what_a_rule_had_from_few_visits_is_held_against_it_with_care():
     """Steps of one world, of which a rule has seen forty, are no change to it."""
     rng, told = np.random.default_rng(0), 0
+    called = Called(Names("state", 8), Names("action", 2))
     worth, doubt, behind = (np.full((8, 2), x) for x in (30.0, 0.05, 40.0))
     for _ in range(20):
         t = rng.binomial(7, rng.uniform(0.2, 0.8, 2)[:, None], (2, 400))
@@ -130,7 +131,7 @@ def test_what_a_rule_had_from_few_visits_is_held_against_it_with_care():
         block = np.append(np.zeros(80, int), np.arange(1, 721))
         latest = Latest(pair, t, np.zeros(800), block)
         prior = prior_of(rule, worth, doubt=doubt, behind=behind)
-        told += changed(counted(latest, (8, 2)), prior, latest, CALLED, "row") is not None
+        told += changed(counted(latest, (8, 2)), prior, latest, called, "row") is not None
     assert told == 0
 
 

@@ -98,7 +98,7 @@ def changed(
         within: the first block that may be the first of the world since, and the first that may
             not.
         paid: whether rewards may change, too.
-        by: the chance that the world has changed by a block, before anything is seen.
+        by: the odds of a change by a block, before anything is seen, added up over the blocks.
     """
     if not latest.pair.size or latest.block[0] == latest.block[-1]:
         return None

@@ -16,12 +16,12 @@ known beforehand, so that those that did not cost little:
 
     P(present | changed) = mean over rho of prod over groups ((1 - rho) + rho BF).
 
-Nor is the moment known. A world changes at all as likely as not, and if so with a chance of
-k / (k + 1) within the first k doublings of time: all of a run, however long, shares one prior. Of a
-log, which is known to its end, any moment is as likely as another. Whoever has these odds
-beforehand and speaks up at 9 : 1 is wrong once in ten times when he does, however often he looks,
-if what is inferred is right. Of rewards it is asked likewise whether they are those that the same
-step has paid before.
+Nor is the moment known. After b blocks without a change the next one brings it with the odds of
+1 : b + 16, alike in each doubling of time, as Laplace's rule of succession has it. A log, which is
+known to its end, changes as likely as not, and then at any moment alike. Whoever has these odds
+beforehand and speaks up at 9 : 1 is wrong once in ten times when he does, if what is inferred is
+right. Of rewards it is asked likewise whether they are those
+that the same step has paid before.
 
 What goes wrong in other ways than by a change must not be taken for one:
 
@@ -377,13 +377,13 @@ def dirichlet(alpha: Floats, n: Floats) -> Any:
 
 
 def changes_by(block: Floats) -> Floats:
-    """The chance that the world has changed by then, before anything is seen.
+    """The odds of a change by then, before anything is seen, added up over the blocks.
 
     Example:
-        >>> changes_by(np.array([0.0, 16.0, 48.0, np.inf])).round(3).tolist()
-        [0.0, 0.25, 0.333, 0.5]
+        >>> changes_by(np.array([0.0, 16.0, 48.0])).round(3).tolist()
+        [0.0, 0.693, 1.386]
     """
-    return np.asarray(0.5 - 0.5 / (1.0 + np.log2(1.0 + block / NEAR)))
+    return np.asarray(np.log1p(block / NEAR))
 
 
 def moments(blocks: int) -> Ints:

@@ -183,7 +183,7 @@ def _change_within(
 
     def any_block(block: Any) -> Any:
         """A log is known to its end: it changes as likely as not, then with any block alike."""
-        return 0.5 * block / (blocks[-1] + 1)
+        return block / (blocks[-1] + 1)
 
     found: list[Change | None] = []
     for part in range(PARTS - 1, 0, -1):
