@@ -362,7 +362,7 @@ def certified(form: str, rows: int) -> Callable[[int], Found]:
         shops = chain(seed, spread=spread, form=form)
         units = gim.learn(shops.log(rows, seed), horizon=DAYS)
         held, below, width, room, bounded = [], [], [], [], []
-        for k in range(0, 40, 4) if form != "kinds" else range(0, 40, 5):
+        for k in range(0, 40, 3):
             found, truth = units[f"shop {k}"], shops.world(k)
             value, earns = found.value, worth(found, truth)
             bounded.append(value.bounded)
