@@ -8,7 +8,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from gim.analogy.structure.moves import CLIP, STAY, WRAP
+from gim.analogy.structure.moves import CLIP, HOME, SIDES, STAY, WRAP
 
 
 def target(data, p, o):
@@ -20,7 +20,11 @@ def target(data, p, o):
     for i, size in enumerate(data.values.sizes.tolist()):
         add, edge = int(data.outcomes.add[o, i]), data.outcomes.edge[o]
         at = add if data.outcomes.fixed[o, i] else int(data.start.base[p, i]) + add
-        if edge == CLIP:
+        if edge >= HOME:
+            value, side = divmod(int(edge) - HOME, SIDES)
+            if not 0 <= at < size and side == 2 * i + (at > 0):
+                return value
+        if edge == CLIP or edge >= HOME:
             at = min(max(at, 0), size - 1)
         if edge == WRAP:
             at %= size
@@ -47,8 +51,8 @@ def chances(data, without):
             add, fixed = data.outcomes.add[o], data.outcomes.fixed[o]
             plain = np.where(fixed, add, data.start.base[p] + add).tolist()
             inside = plain == data.values.codes[v].tolist()
-            kind = int(data.outcomes.edge[o])
-            looks = {STAY: 1.0, CLIP: 0.25, WRAP: 0.5}
+            kind = min(int(data.outcomes.edge[o]), HOME)
+            looks = {STAY: 1.0, CLIP: 0.25, WRAP: 0.5, HOME: 0.25}
             if fixed.any() and v == data.start.own[p]:
                 continue  # what stays was not set
             alike[o] += looks[kind] if inside else kind == WRAP

@@ -33,8 +33,8 @@ class Explained(Fitted):
     def __init__(self, structure: Any) -> None:
         self.structure = structure
         if not structure.read:  # else they speak of variables that only it knows
-            blocks = structure.blocks
-            self.shifts = tuple(shift for block in blocks for shift in block.form.move.shifts)
+            shifts = (shift for block in structure.blocks for shift in block.form.move.shifts)
+            self.shifts = tuple(each for each in shifts if not isinstance(each[1], tuple))
 
     def rows(self, pairs: Ints) -> sparse.csr_array:
         """See `Fitted`."""

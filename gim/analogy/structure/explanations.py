@@ -11,7 +11,9 @@ from scipy import sparse
 
 from gim._compile.jit import rare, seldom
 from gim.analogy.structure.moves import (
+    CLIP,
     FREE,
+    HOME,
     Outcomes,
     Shift,
     Start,
@@ -153,6 +155,12 @@ class Move(NamedTuple):
 
     variables: tuple[int, ...]
     shifts: tuple[Shift, ...] = ()  # what actions add first: the after-state
+    edge: int = CLIP  # what becomes of moves beyond edges that are not blocked
+
+    @property
+    def found(self) -> bool:
+        """Whether what actions add was found, not known."""
+        return any(isinstance(amount, tuple) for _, amount, _ in self.shifts)
 
 
 class Level(NamedTuple):
@@ -188,6 +196,8 @@ class Explained:
             self.values.codes[self.target],
             triples.ordinal[list(move.variables)],
             self.values.sizes,
+            move.edge,
+            near=move.found or move.edge != CLIP,
         )
         self.begin, self.outcome = explain(
             *self.start, self.slot, self.target, *self.outcomes, *self.values[0::2],
@@ -298,8 +308,9 @@ def leads(
         if coordinate(base, p, add, fixed, o, j, sizes[j], edge[o]) != codes[v, j]:
             reached = False
             break
-    if not reached and own[p] == v:  # blocked
-        reached = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE) == FREE
+    if not reached and (own[p] == v or edge[o] >= HOME):  # blocked, or gone home
+        there = land(base, p, add, fixed, o, edge, codes, sizes, table, FREE)
+        reached = there == v or (there == FREE and own[p] == v)
     return reached
 
 
@@ -325,7 +336,7 @@ def explain(
             outcome = resized(outcome, 2 * outcome.size + changes)
         for o in range(changes):
             c = coordinate(base, p, add, fixed, o, 0, sizes[0], edge[o])
-            if c != codes[v, 0] and own[p] != v:
+            if c != codes[v, 0] and own[p] != v and edge[o] < HOME:
                 continue  # most changes lead elsewhere, and a call takes longer than to see that
             if leads(base, own, p, v, add, fixed, o, edge, codes, sizes, table):
                 outcome[E] = o

@@ -4,7 +4,8 @@ An outcome o changes a block of variables: it adds to the ordinal ones and sets 
 ones; or it goes to fixed values whatever held before. b is where the move begins: the state itself,
 or its after-state, in which ordinal actions have been added already. At an edge a move may be
 blocked and *stay*, be *clipped* coordinate by coordinate, or *wrap* round; these are outcomes of
-their own, alike but at edges. A target that does not exist is blocked in every case.
+their own, alike but at edges. Beyond one edge a move may also lead *home*, to one value from
+wherever it comes, as over a waterfall. A target that does not exist is blocked in every case.
 """
 
 from __future__ import annotations
@@ -17,10 +18,12 @@ from gim._compile.jit import entry, hot, seldom
 from gim.analogy.structure.triples import Floats, Ints, Mask, Triples, ranked
 
 STAY, CLIP, WRAP = 0, 1, 2
-FREE = -1
+HOME = WRAP + 1  # and more: clipped, but one edge leads home; see `Home`
+SIDES = 128  # limit: that a home may lie behind: lower and upper edges of 64 variables
+FREE, GONE = -1, -2
 PRIME = 2_147_483_647  # below 2^31: products of codes stay below 2^62, plain Python agrees
 MOST = 128  # limit: changes that are told apart; the rest is explained by where it leads
-INSIDE = (1.0, 0.25, 0.5)  # how much a move away from edges looks like one of each kind
+INSIDE = (1.0, 0.25, 0.5, 0.25)  # how much a move away from edges looks like one of each kind
 
 
 class Values(NamedTuple):
@@ -37,20 +40,35 @@ class Outcomes(NamedTuple):
 
     add: Ints  # [O, b] what is added, or what it is set to where `fixed`
     fixed: Mask  # [O, b]
-    edge: Ints  # [O] STAY, CLIP or WRAP
+    edge: Ints  # [O] STAY, CLIP, WRAP, or the `code` of a `Home`
+
+
+class Home(NamedTuple):
+    """An edge that leads to one value, whatever was beyond it."""
+
+    place: int  # of the variable within its block
+    upper: bool  # which of its edges
+    value: int  # where it leads
+
+    @property
+    def code(self) -> int:
+        """As an edge of `Outcomes`."""
+        return HOME + SIDES * self.value + 2 * self.place + self.upper
 
 
 @hot
 def coordinate(
     base: Any, p: int, add: Any, fixed: Any, o: int, i: int, size: int, edge: int
 ) -> int:
-    """Coordinate i after outcome o from base p; FREE if it is blocked."""
+    """Coordinate i after outcome o from base p; FREE if it is blocked, GONE if it leads home."""
     if fixed[o, i]:
         return add[o, i]
     c = base[p, i] + add[o, i]
     if 0 <= c < size:
         return c
-    if edge == CLIP:
+    if edge >= HOME and (edge - HOME) % SIDES == 2 * i + (c > 0):
+        return GONE
+    if edge == CLIP or edge >= HOME:
         return 0 if c < 0 else size - 1
     if edge == WRAP:
         return c % size
@@ -78,6 +96,8 @@ def land(
         c = coordinate(base, p, add, fixed, o, i, sizes[i], edge[o])
         if c == FREE:
             return own
+        if c == GONE:
+            return (edge[o] - HOME) // SIDES
         key = (key * sizes[i] + c) % PRIME
     place = key & (table.size - 1)
     while table[place] != FREE:
@@ -123,7 +143,8 @@ class Start(NamedTuple):
     own: Ints  # [pairs] the value at which a blocked move stays
 
 
-Shift = tuple[int, int, int]  # the variable of the state, that of the action, +1 or -1
+# The variable of the state; the variable of the action and +1 or -1, or what each action adds.
+Shift = tuple[int, int | tuple[int, ...], int]
 
 
 def start_of(
@@ -142,6 +163,9 @@ def start_of(
         return Start(base, own)
     for variable, j, sign in mine:
         i = variables.index(variable)
+        if isinstance(j, tuple):  # found, not known: it may go beyond an edge and come back
+            base[:, i] += np.array(j)[a]
+            continue
         moved = base[:, i] + sign * triples.action_codes[a, j]
         base[:, i] = np.clip(moved, 0, values.sizes[i] - 1)
     return Start(base, standing(base, own, values))  # where a blocked move stays, if that exists
@@ -218,20 +242,25 @@ def landed(
     return starts, values, chances
 
 
-def outcomes_of(base: Ints, target: Ints, ordinal: Mask, sizes: Ints) -> Outcomes:
+def outcomes_of(
+    base: Ints, target: Ints, ordinal: Mask, sizes: Ints, edge: int = CLIP, near: bool = False
+) -> Outcomes:
     """The changes [O] that lead from each base to each target [I], the most frequent first.
 
     Args:
         base, target: [I, b] codes.
         ordinal: [b].
         sizes: [b].
+        edge: what becomes of changes that are not blocked: CLIP, or the code of a `Home`.
+        near: whether that is said of changes by no more than 1, too, which else are blocked.
     """
     add = target - base
     fixed = (add != 0) & ~ordinal
     seen = _distinct(np.where(fixed, target, add), fixed, STAY)
     far = ((np.abs(seen.add) > 1) & ~seen.fixed).any(axis=1)
     far |= ((seen.add != 0) & ~seen.fixed).sum(axis=1) > 1
-    clipped = Outcomes(seen.add[far], seen.fixed[far], np.full(far.sum(), CLIP))
+    far |= near
+    clipped = Outcomes(seen.add[far], seen.fixed[far], np.full(far.sum(), edge))
     round_ = ordinal & (2 * np.abs(add) > sizes)  # it may have gone round the edge
     short, over = np.where(round_, add - np.sign(add) * sizes, add), round_.any(axis=1)
     wrapped = _distinct(np.where(fixed, target, short)[over], fixed[over], WRAP)
@@ -256,4 +285,5 @@ def looks(outcomes: Outcomes, o: Ints, base: Ints, target: Ints) -> Floats:
     """
     plain = np.where(outcomes.fixed[o], outcomes.add[o], base + outcomes.add[o])
     inside, edge = (plain == target).all(axis=1), outcomes.edge[o]
-    return np.where(inside, np.array(INSIDE)[edge], np.where(edge == WRAP, 1.0, 0.0))
+    kind = np.minimum(edge, HOME)
+    return np.where(inside, np.array(INSIDE)[kind], np.where(edge == WRAP, 1.0, 0.0))

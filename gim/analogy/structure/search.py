@@ -20,6 +20,7 @@ from gim.analogy.structure.block import Form
 from gim.analogy.structure.em import ITERATIONS, Stack, held_out
 from gim.analogy.structure.explanations import Explained, Move
 from gim.analogy.structure.triples import OFTEN, Floats, Ints, Triples, ranked, summed
+from gim.analogy.structure.unsaid import amounts_of, homes_of
 
 EXCEPTIONS = np.array([0.001, 0.01, 0.05, 0.2])
 KAPPAS = np.array([0.03, 0.3, 3.0, 30.0])
@@ -227,14 +228,76 @@ def moved(triples: Triples, variables: tuple[int, ...]) -> tuple[Explained, Foun
             break
         best = offer
         free = [v for v in free if all(v != shift[0] for shift in best[1].form.move.shifts)]
-    data, found = best
+    data, found = unsaid(triples, variables, *best) if triples.named else best
     others = [evaluated(data, found.form._replace(most=most), found.shares) for most in MOSTS]
     best_most = max([found, *others], key=lambda each: each.score).form.most
     return data, evaluated(data, Form(data.move, most=best_most))
 
 
+def unsaid(
+    triples: Triples, variables: tuple[int, ...], data: Explained, plain: Found
+) -> tuple[Explained, Found]:
+    """The same with an edge that leads to one value, and with what actions add, where better.
+
+    Each may show itself only with the other: both are offered together as well. What actions add
+    leaves them alike in one place, and so is compared by place, not by action.
+    """
+    free = [v for v in variables if triples.ordinal[v]] if not data.move.shifts else []
+    offers: list[tuple[Explained, Found]] = []
+    for home in (None, *homes_of(triples, variables, data.values)):
+        other, gone = data, None
+        if home is not None:
+            other = data.under(data.move._replace(edge=home.code))
+            offers.append((other, by_action(other, Form(other.move))))
+            gone = np.flatnonzero(data.values.of_state == home.value)
+        added = [(v, amounts_of(triples, v, gone)) for v in free]
+        shifts = tuple((v, amounts, 1) for v, amounts in added if amounts and any(amounts))
+        if shifts:
+            other = other.under(other.move._replace(shifts=shifts))
+            offers.append((other, by_place(other)))
+    z, place = luck(len(offers)), None
+    for offer in sorted(offers, key=lambda each: -each[1].score):
+        if not offer[1].beats(plain, z):
+            break
+        if not offer[0].move.found:
+            return offer
+        place = by_place(data) if place is None else place
+        if offer[1].beats(place, z):
+            return refined(*offer)
+    return data, plain
+
+
+def refined(data: Explained, found: Found) -> tuple[Explained, Found]:
+    """What actions add, by one more or less wherever held-out pairs are likelier so.
+
+    Edges hide how far a move would have gone.
+    """
+    before = None
+    while found is not before:
+        before = found
+        for i, a, by in product(range(len(data.move.shifts)), range(data.triples.A), (1, -1)):
+            shifts = list(data.move.shifts)
+            variable, amounts, sign = shifts[i]
+            assert isinstance(amounts, tuple)
+            more = tuple(amount + by * (each == a) for each, amount in enumerate(amounts))
+            shifts[i] = variable, more, sign
+            other = data.under(data.move._replace(shifts=tuple(shifts)))
+            offer = by_place(other)
+            if offer.score > found.score + MARGIN:
+                data, found = other, offer
+    return data, found
+
+
 def _score(found: Found) -> float:
     return found.score
+
+
+def by_place(data: Explained) -> Found:
+    """A form without contexts, or with the other variables of the state as the only one."""
+    root = evaluated(data, Form(data.move))
+    shifted = {shift[0] for shift in data.move.shifts}
+    others = tuple(v for v in range(data.triples.k) if v not in shifted)
+    return max(root, extended(data, root, others), key=_score) if others else root
 
 
 def by_action(data: Explained, form: Form) -> Found:

@@ -14,7 +14,7 @@ import numpy as np
 
 from gim.analogy.structure.block import Block
 from gim.analogy.structure.exceptions import exceptions
-from gim.analogy.structure.moves import CLIP, STAY, WRAP, leading, start_of
+from gim.analogy.structure.moves import CLIP, HOME, STAY, WRAP, leading, start_of
 from gim.analogy.structure.rule import (
     LEAST,
     NAMED,
@@ -40,6 +40,7 @@ EDGES = {
     STAY: "blocked moves stay",
     CLIP: "moves end at the edge",
     WRAP: "moves go round the edge",
+    HOME: "moves beyond one edge all lead to one place",
 }
 
 
@@ -124,12 +125,12 @@ def _rival(blocks: list[Block], here: Mask, names: RuleNames) -> tuple[str, str]
     weight = data.seen.weight[data.of] * here[data.slot[data.of]]
     mass, _ = _explaining(block, here)
     best = int(np.argmax(mass))
-    own = _change(block, best, names)
+    own = _change(block, best, names, a)
     mine = np.unique(data.of[(data.outcome == best) & (weight > 0)])
     covered = np.bincount(data.outcome[np.isin(data.of, mine)], minlength=data.many)
     as_well = np.flatnonzero(covered == len(mine))
     for o in as_well[np.argsort(-mass[as_well], kind="stable")].tolist():
-        other = _change(block, o, names)
+        other = _change(block, o, names, a)
         if not own or not other or phrase(other) == phrase(own):
             continue
         pairs = np.flatnonzero(data.triples.available.ravel())
@@ -157,8 +158,9 @@ def _alike(told: list[Outcomes], visits: Sequence[float] = ()) -> bool:
 
 
 def _by_action(block: Block) -> bool:
-    """Whether chances depend on the action."""
-    return any(block.data.triples.variable_of(f) < 0 for f in block.form.chain[-1])
+    """Whether chances depend on the action, or what it adds was found."""
+    looked = (block.data.triples.variable_of(f) for f in block.form.chain[-1])
+    return block.form.move.found or any(v < 0 for v in looked)
 
 
 def _places(fitted: Any, blocks: list[Block], names: RuleNames) -> tuple[Ints, dict[int, str]]:
@@ -215,17 +217,17 @@ def _told(
         data = block.data
         weight = data.seen.weight[data.of] * block.posterior.share * here[data.slot[data.of]]
         outcome = _seen_to_move(block, weight)
-        mass = summed(outcome, weight, data.many + 1)
+        mass, a = summed(outcome, weight, data.many + 1), int(data.pairs[here][0]) % data.triples.A
         chances: dict[Key, float] = {}
         for o in np.flatnonzero(mass > RARE * mass.sum()).tolist():
-            change = () if o == data.many else tuple(_change(block, o, names).items())
+            change = () if o == data.many else tuple(_change(block, o, names, a).items())
             chances[change] = chances.get(change, 0.0) + float(mass[o] / mass.sum())
         likely = sorted(chances.items(), key=lambda item: -item[1])
         kept: list[tuple[Change, float]] = [(dict(change), chance) for change, chance in likely]
         told.append([each for each in kept if each[1] >= LEAST] or kept[:1])
         behind = [float(chance * mass.sum()) for _, chance in told[-1]]
         if (always := _always(block, here)) is not None:
-            told[-1] = [(_change(block, always, names), 1.0)]
+            told[-1] = [(_change(block, always, names, a), 1.0)]
             behind, chances = [float(mass.sum())], {tuple(told[-1][0][0].items()): 1.0}
         counts += behind
         seen |= chances.keys()
@@ -277,11 +279,12 @@ def _seen_to_move(block: Block, weight: Floats) -> Ints:
     return np.where(better, other, told)
 
 
-def _change(block: Block, o: int, names: RuleNames) -> Change:
-    """An outcome by variable."""
+def _change(block: Block, o: int, names: RuleNames, a: int) -> Change:
+    """An outcome by variable, of action a where it is found what that adds."""
     data = block.data
     variables, (add, fixed, _) = data.move.variables, data.outcomes
-    added = {v: (j, sign) for v, j, sign in data.move.shifts}
+    added = {v: (j, sign) for v, j, sign in data.move.shifts if not isinstance(j, tuple)}
+    found = {v: amounts[a] for v, amounts, _ in data.move.shifts if isinstance(amounts, tuple)}
     if (
         o < data.changes
         and len(variables) == 1
@@ -300,7 +303,7 @@ def _change(block: Block, o: int, names: RuleNames) -> Change:
         return {names.variable(v): f"= {names.value(v, c)}" for v, c in pairs}
     change: dict[str, float | str] = {}
     for i, v in enumerate(variables):
-        by, name = int(add[o, i]) * names.unit(v), names.variable(v)
+        by, name = (int(add[o, i]) + found.get(v, 0)) * names.unit(v), names.variable(v)
         if fixed[o, i]:
             change[name] = f"= {names.value(v, int(add[o, i]))}"
         elif v in added:
@@ -321,7 +324,7 @@ def _edges(block: Block, weight: Floats) -> list[str]:
     add, fixed, edge = data.outcomes
     plain = np.where(fixed[o], add[o], base + add[o])
     turned = (plain != reached).any(axis=1)
-    mass = summed(edge[o][turned], weight[observed][turned], len(EDGES))
+    mass = summed(np.minimum(edge[o], HOME)[turned], weight[observed][turned], len(EDGES))
     stays = (data.start.own[data.slot[i]] == data.target[i]) & turned
     mass[STAY] += weight[observed][stays & (edge[o] == CLIP)].sum()
     mass[CLIP] -= weight[observed][stays & (edge[o] == CLIP)].sum()
