@@ -20,7 +20,7 @@ choice. Left out are 0, 1, 2 and their halves and opposites where they are liter
 which formulas consist of; numbers no larger than a millionth, which guard against rounding;
 powers of two from 2^14 on and what is written as a shift, which say how much is done at once; names
 that are numbered through from 0 (or down from -1), which are codes; and whole numbers that index,
-compare numbers of axes, fill shapes, or name a stream of random numbers.
+compare or order axes, fill shapes, or name a stream of random numbers.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ PLACES = (
     "gim/model/halves.py",
 )
 FORMULA = {0.0, 0.25, 0.5, 1.0, 2.0}
-SHAPES = {"zeros", "ones", "empty", "full", "eye", "reshape", "tile", "default_rng", "_rng"}
+SHAPES = {"zeros", "ones", "empty", "full", "eye", "reshape", "tile", "transpose"} | {
+    "default_rng",
+    "_rng",
+}
 ROUNDING, LARGE = 1e-6, 1 << 14
 
 
