@@ -48,8 +48,7 @@ TOLERANCE = 1e-5
 NONE = 1e-9  # what is no larger is 0
 TOLERANCES = {  # of what rests on these
     **dict.fromkeys(("r", "r_next", "R", "R2", "rewards", "credible", "guaranteed"), 3e-3),
-    **dict.fromkeys(("lower", "upper", "earns"), 1e-2),
-    "loss": 5e-2,  # of the best plans of drawn worlds, where ties may go either way
+    **dict.fromkeys(("lower", "upper", "earns", "loss"), 1e-2),
 }
 
 

@@ -254,19 +254,22 @@ def test_any_policy_can_be_certified():
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("horizon", [None, 6])
 def test_discounted_returns_are_enclosed(kind, horizon):
-    mdp, gamma = gim.make("shared_factors", S=12, A=10, seed=2), 0.8
-    found = gim.certify(belief_in(mdp, 40, aim=Aim(horizon, gamma)), 0.99, kind=kind)
-    true = found.against(mdp)
-    values = gim.plan(mdp, gamma, horizon).v
-    best = mdp.start @ (values if horizon is None else values[0])
-    assert true.returns + true.loss == pytest.approx(best)
-    assert found.policy.shape == ((12,) if horizon is None else (6, 12))
-    assert found.value.shape == (1 if horizon is None else 5, 12, 10)
-    assert found.earns[0] <= true.returns <= found.earns[1]
-    assert best <= found.upper
-    assert true.loss <= found.loss
-    assert true.value >= 0.85
-    assert found.expected == pytest.approx(found.aim.returned(found.model, found.policy))
+    gamma, held = 0.8, []
+    for seed in range(2, 12):
+        mdp = gim.make("shared_factors", S=12, A=10, seed=seed)
+        found = gim.certify(belief_in(mdp, 40, aim=Aim(horizon, gamma)), kind=kind)
+        true = found.against(mdp)
+        values = gim.plan(mdp, gamma, horizon).v
+        best = mdp.start @ (values if horizon is None else values[0])
+        assert true.returns + true.loss == pytest.approx(best)
+        assert found.policy.shape == ((12,) if horizon is None else (6, 12))
+        assert found.value.shape == (1 if horizon is None else 5, 12, 10)
+        assert found.expected == pytest.approx(found.aim.returned(found.model, found.policy))
+        told = found.earns[0] <= true.returns <= found.earns[1], best <= found.upper
+        held.append([*told, true.loss <= found.loss, true.value])
+    least = 0.71 if kind == "credible" else 1.0  # 0.9 less two standard errors of ten worlds
+    assert np.mean(held, axis=0)[:3].min() >= least
+    assert np.nanmean(held, axis=0)[3] >= 0.85
 
 
 def test_without_an_end_the_steps_left_out_weigh_nothing():
@@ -325,10 +328,11 @@ def test_the_same_belief_is_certified_alike():
 @pytest.mark.parametrize("name", COUNTING)
 def test_any_agent_that_counts_can_be_certified(name):
     few = ":m=9" if "m" in {p.name for p in describe(agents[name])} else ""
-    run = gim.run(name + few, "shared_factors:S=12,A=10", episodes=300)
+    seed = COUNTING.index(name)  # what befalls one would befall all from the same seed
+    run = gim.run(name + few, "shared_factors:S=12,A=10", episodes=300, seed=seed)
     for kind in KINDS:
         found = gim.certify(run, 0.95, kind)
-        slack = 0.0 if kind == "guaranteed" else 0.05 * found.upper  # one in twenty may miss
+        slack = 0.0 if kind == "guaranteed" else 0.02 * found.upper  # one in twenty may miss
         assert found.lower - slack <= run.mdp.policy_return(found.policy) <= found.upper
         assert run.mdp.optimal_return() <= found.upper + slack
 

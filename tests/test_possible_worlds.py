@@ -36,6 +36,8 @@ class Says:
 class Pays:
     """A second belief of rewards: the same of every triple, as sure as that."""
 
+    between = 0.0
+
     def __init__(self, r, variance=1.0):
         self.r, self.variance = r, variance
 
@@ -119,7 +121,7 @@ def test_nothing_is_open_where_nothing_ever_differed():
     assert np.allclose(found.total(), 0.0, atol=1e-5)
 
 
-def two_beliefs(r0, r1, n0=5.0, **given):
+def two_beliefs(r0, r1, n0=5.0, doubt=1.0, **given):
     """Of the second action of state 0, never met, two rules say what it pays."""
     N = np.array(TWO, float)
     N[0, 1] = 0
@@ -127,7 +129,8 @@ def two_beliefs(r0, r1, n0=5.0, **given):
     q[0, 1] = [1.0, 0.0]
     told = np.zeros((2, 2))
     told[0, 1] = n0
-    prior = prior_of(q, told, r=np.full((2, 2), r0), r_n0=(told > 0) * 1.0)
+    told_r = {"r_n0": (told > 0) * 1.0, "r_doubt": np.full((2, 2), doubt)}
+    prior = prior_of(q, told, r=np.full((2, 2), r0), **told_r)
     return belief_of(N, R, infer=Says(prior, Pays(r1, 0.0)), range_=(0.0, 4.0), **given)
 
 
@@ -142,6 +145,19 @@ def test_two_beliefs_of_rewards_are_half_their_difference_apart():
     assert worlds.whole.less.min() >= 0.0
     place = np.flatnonzero(worlds.whole.pattern.pair == 1)
     assert worlds.whole.less[place].tolist() == [1.0]
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.1, 1.0])
+def test_a_second_belief_of_rewards_counts_as_the_first_is_doubted(doubt):
+    worlds = two_beliefs(3.0, 1.0, doubt=doubt).worlds
+    found = worlds.spread(worth_of(worlds, np.ones((3, 2), int)))
+    assert found.mean[0] == pytest.approx(3 * (3.0 - doubt))
+    assert found.rewards[0] == pytest.approx(3 * doubt)
+
+
+def test_no_reward_that_is_drawn_lies_beyond_what_was_told():
+    worlds = two_beliefs(9.0, 8.0).worlds  # told are 0 to 4
+    assert max(model.rewards.max() for model, _ in worlds.drawn) == 4.0
 
 
 def test_a_plan_takes_the_lesser_of_two_rewards():
@@ -244,7 +260,8 @@ def test_a_next_state_of_any_kind_counts_as_if_it_had_been_met():
     assert wide == pytest.approx(3 * np.sqrt(w / (8 + w) * (3 / 2) ** 2 / (8 + w + 1)))
 
 
-def test_what_nobody_has_listed_may_pay_anything_in_the_range():
+def test_what_nobody_has_listed_is_like_what_was_met_or_anything():
+    """One state worth 4, and one more of any kind: half the variance of a range from 0 to 4."""
     begins = Beginnings(np.array([0.5]), np.zeros(0), np.ones(1, bool), listed=False)
     belief = belief_of([[[10_000]]], 1.0, horizon=4, begins=begins)
     worlds = belief.worlds
@@ -252,8 +269,64 @@ def test_what_nobody_has_listed_may_pay_anything_in_the_range():
     assert worlds.spread(worth_of(worlds, np.zeros(1, int))).mean[0] == pytest.approx(4.0)
     assert worlds._nowhere() == pytest.approx(0.5, abs=1e-3)
     _, wide = worlds.unseen(np.zeros(1, int), (0.0, 1.0))
-    assert wide == pytest.approx(0.5 * 4 / np.sqrt(12), rel=0.02)
+    assert wide == pytest.approx(0.5 * 4 / np.sqrt(12 * 2), rel=0.02)
     assert worlds.unseen(np.zeros(1, int), (1.0, 1.0))[1] == pytest.approx(0.0, abs=1e-9)
+
+
+def test_the_more_states_were_met_the_less_one_that_nobody_has_listed_may_be():
+    """Ten that stay where they are, worth 0 to 9 over one step, begun in the fifth."""
+    N, r = 10_000.0 * np.eye(10)[:, None], np.arange(10.0)[:, None, None]
+    begins = Beginnings(0.5 * np.eye(10)[5], np.zeros(0), np.ones(10, bool), listed=False)
+    worlds = belief_of(N, r, horizon=1, range_=(0.0, 20.0), begins=begins).worlds
+    _, wide = worlds.unseen(np.zeros(10, int), (0.0, 20.0))
+    square = ((np.arange(10.0) - 5.0) ** 2).sum() + 20.0**2 / 12
+    assert wide == pytest.approx(0.5 * np.sqrt(square / 11), rel=0.02)
+
+
+@pytest.mark.parametrize("doubt", [0.0, 0.2, 1.0])
+def test_where_a_rule_of_rewards_is_exact_other_rewards_count_as_it_is_doubted(doubt):
+    rewards, none = np.array([[4.0]]), np.array([[0.0]])
+    prior = prior_of(np.ones((1, 1, 1)), none + 1.0, r=rewards, r_n0=none + 1.0)
+    wide = []
+    for noise in (0.0, 1.0):
+        told = prior._replace(r_doubt=none + doubt, r_noise=none + noise)
+        worlds = belief_of([[[5]]], 4.0, infer=Says(told), horizon=1, range_=(0.0, 10.0)).worlds
+        assert worlds.whole.unruled.tolist() == [1.0 if noise else doubt]
+        wide.append(worlds.unseen(np.zeros(1, int), (0.0, 10.0))[1])
+    assert wide[0] == pytest.approx(np.sqrt(doubt) * wide[1])
+
+
+def test_which_of_two_equal_actions_is_played_does_not_rest_on_last_bits():
+    """Twelve pairs that were seen alike, but for rounding."""
+    rng = np.random.default_rng(0)
+    N = np.broadcast_to(rng.integers(1, 6, (4, 1, 4)), (4, 3, 4)).astype(float)
+    r = np.broadcast_to(rng.random((4, 1, 4)), N.shape)
+    told = two_beliefs(3.0, 1.0).infer
+    q = np.broadcast_to(rng.dirichlet(np.ones(4), (4, 1)), N.shape)
+    for seed in range(4):
+        off = q * (1.0 + 4e-16 * np.random.default_rng(seed).standard_normal(q.shape))
+        prior = prior_of(off / off.sum(axis=2, keepdims=True), np.full((4, 3), 2.0))
+        said = Says(prior, told.told.other)
+        assert not np.asarray(belief_of(N, r, horizon=6, infer=said).deployed).any()
+
+
+def test_what_is_hidden_is_what_one_triple_pays():
+    """The best that was met paid 3 of 4; one that was not, in half of the steps, may pay 4."""
+    N = np.zeros((2, 1, 2))
+    N[0, 0, 0], N[1, 0, 1] = 9, 9
+    prior = prior_of(np.array([[[0.5, 0.5]], [[0.0, 1.0]]]), np.array([[9.0], [9.0]]))
+    r = np.array([[[3.0, 3.0]], [[1.0, 1.0]]])
+    whole = belief_of(N, r, infer=Says(prior), horizon=1, range_=(0.0, 4.0)).worlds.whole
+    (k,) = np.flatnonzero(whole._never)
+    assert (whole.pattern.pair[k], whole.pattern.next[k]) == (0, 1)
+    paid, chances = [], []
+    for seed in range(400):
+        rows, pays = whole.drawn_world(np.random.default_rng(seed))
+        paid.append(pays[0, 0])
+        chances.append(rows.toarray()[0, 1])
+    more = (np.array(paid) - 3.0) / np.array(chances)  # 0, or what it pays besides
+    assert np.unique(more.round(6)).tolist() == [0.0, 1.0]
+    assert np.mean(more > 0.5) == pytest.approx(1 / 4, abs=0.07)
 
 
 def test_first_states_are_drawn_about_those_seen():
@@ -305,7 +378,8 @@ def test_what_others_have_judged_and_met_is_not_doubted_by_halves_nor_hidden():
         worlds = belief_of(N, R, infer=infer).worlds
         assert len(worlds.sources) == 1
         assert worlds.apart() == []
-        assert np.flatnonzero(worlds.whole.hidden).tolist() == hidden
+        whole = worlds.whole
+        assert np.unique(whole.pattern.pair[whole.hidden]).tolist() == hidden
 
 
 def test_what_a_triple_paid_does_not_stand_beside_what_its_pair_pays():

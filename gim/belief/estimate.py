@@ -5,9 +5,10 @@ Of each pair the n visits that it has and a prediction q that counts for w n0 mo
     p(.|s,a) = (N + w n0 q) / (n + w n0).
 
 What a triple (s, a, s') pays is what it paid where it was met. Else there are two beliefs: r0, by a
-rule that is right or wrong, and r1, by regression on what triples are made of. Neither is trusted
-alone: their mean is the estimate, the lesser of the two is planned on, since a plan seeks out where
-rules extrapolate to its advantage, and how far they are apart is a part of what is uncertain.
+rule that is right or wrong, and r1, by regression on what triples are made of, which counts as far
+as no rule was exact. Neither is trusted alone: their mean is the estimate, the lesser of the two is
+planned on, since a plan seeks out where rules extrapolate to its advantage, and how far they are
+apart is a part of what is uncertain.
 """
 
 from __future__ import annotations
@@ -206,9 +207,34 @@ class Estimate:
         return SPREADS[int(np.argmax(gains))], mu
 
     @cached_property
+    def _never(self) -> NDArray[np.bool_]:
+        """Triples of the pattern that were never met, of pairs that can be played."""
+        open_ = self.available.ravel() & ~self._ends
+        return np.asarray((self.pattern.on(self.met)[0] == 0) & open_[self.pattern.pair])
+
+    @cached_property
     def hidden(self) -> NDArray[np.bool_]:
-        """[S*A] pairs that were never met, nor by another unit of the family if there is one."""
-        return (self.n == 0) & (np.asarray(self.shown.sum(axis=1)).ravel() == 0)
+        """Those of them of pairs that no other unit of the family has met, if there is one."""
+        alone = np.asarray(self.shown.sum(axis=1)).ravel() <= self.n
+        return np.asarray(self._never & alone[self.pattern.pair])
+
+    @cached_property
+    def unruled(self) -> Floats:
+        """[S*A] the chance that what a pair pays follows no rule that was exact wherever asked."""
+        prior = self.posterior.prior
+        if self.belief.rewards.given:
+            return np.zeros(self.n.size)
+        if not prior.speaks:
+            return np.ones(self.n.size)
+        return np.where(self._regular, 1.0, np.where(prior.r_n0 > 0, prior.r_doubt, 1.0).ravel())
+
+    @cached_property
+    def _regular(self) -> NDArray[np.bool_]:
+        """[S*A] whether what is said of rewards holds on average only."""
+        prior = self.posterior.prior
+        if not prior.speaks:
+            return np.zeros(self.n.size, bool)
+        return np.asarray((prior.r_n0 > 0) & (prior.r_noise > 0)).ravel()
 
     def _turn(self, order: Order | None) -> Ints:
         """The pairs [S*A] as states and actions come in an order."""
@@ -280,6 +306,7 @@ class Estimate:
         weight = np.where(often > 0, often * wide / np.maximum(often * wide + noise, 1e-300), 0.0)
         weight = np.where((often > 0) & (noise == 0), 1.0, weight)
         weight = np.where(as_pair, 0.0, weight)  # what its triples paid is in the mean of the pair
+        r1 = r0 + self.unruled[pair] * (r1 - r0)
         return weight * paid + (1 - weight) * r0, weight * paid + (1 - weight) * r1
 
     def _by_pair(self) -> Floats:
@@ -300,12 +327,16 @@ class Estimate:
         return np.where(goes_on, found, 0.0).reshape(self.S, self.A)
 
     def drawn_rewards(self, rng: np.random.Generator) -> Floats:
-        """The mean of both beliefs on the pattern, the coefficients of r1 drawn."""
+        """The mean of both beliefs on the pattern, the coefficients of r1 drawn.
+
+        Where no rule is exact r0 is a regression as well, and errs as r1 does.
+        """
         found, other = (self.beliefs[0] + self.beliefs[1]) / 2.0, self.posterior.other
         if other is not None and not self.belief.rewards.given:
             unmet = np.flatnonzero(self._paid[1] == 0)
             off = other.drawn(self.pattern.pair[unmet], self.pattern.next[unmet], 1, rng)[0]
-            found[unmet] += off / 2.0
+            pair = self.pattern.pair[unmet]
+            found[unmet] += np.where(self._regular[pair], 1.0, self.unruled[pair] / 2.0) * off
         return found
 
     # -- models
@@ -367,8 +398,8 @@ class Estimate:
         """Transitions and rewards [S, A], drawn whole; see `drawn_pairs`.
 
         A pair never met whose reward follows no rule pays what regression says and as much more or
-        less as some pair that was met; without a regression as such a pair does. One that no other
-        unit of its family has met either pays the most that there is, with the chance of the
+        less as some pair that was met; without a regression as such a pair does. One triple never
+        met, nor by another unit of its family, pays the most that one may, with the chance of the
         learner (`gim.agents.unknowns.missing`): the part of the range beyond what was met.
         """
         rows, inside = self.drawn_pairs(rng, order)
@@ -379,15 +410,18 @@ class Estimate:
         if self.belief.rewards.given:
             return rows, np.where(self._ends, 0.0, pays).reshape(self.S, self.A)
         prior, unmet, turn = self.posterior.prior, self.n == 0, self._turn(order)
-        luck, other, chance = np.zeros((3, pays.size))
-        luck[turn], other[turn] = rng.standard_normal((2, pays.size))
-        chance[turn] = rng.random(pays.size)
+        luck, chance = np.zeros((2, pays.size))
+        luck[turn], chance[turn] = rng.standard_normal(pays.size), rng.random(pays.size)
         single, met = float(self._paid[2].max(initial=0.0)), self._own[turn][~unmet[turn]]
         noise, doubt = single / np.maximum(self.n + self.worth, 1.0), 1.0 * unmet
         alone = ~unmet
         if prior.speaks:
             alone = alone & (prior.r_n0.ravel() == 0)
-            noise += np.maximum(prior.r_noise.ravel() - single, 0.0) * unmet
+            left = np.maximum(prior.r_noise.ravel() - single, 0.0)  # of one triple never met
+            alike = left if self.posterior.other is None else self.posterior.other.between
+            alike, share = np.minimum(left, alike), inside * self._never / mass[self.pattern.pair]
+            each = self.pattern.sums(share**2)
+            noise += alike * (self.pattern.sums(share) ** 2 - each) + left * each
             doubt = np.where(self.worth > 0, prior.r_doubt.ravel(), 1.0) * unmet
         if single > 0 and met.size:  # no rule holds it: part of what it paid more was luck
             own = float((single / self.n[~unmet]).mean())
@@ -404,12 +438,18 @@ class Estimate:
             odd[turn] = rng.choice(met, pays.size)
         else:
             r1 = self.pattern.sums(inside * self._regressed[0]) / mass
-            left = (self._own - r1)[turn][~unmet[turn]]  # by what met pairs differ from that
+            told = self.pattern.sums(self.pattern.on(self.met)[0] * self._regressed[0])
+            left = (self._own - told / np.maximum(self.n, 1.0))[turn][~unmet[turn]]  # of met pairs
             odd = r1.copy()
             odd[turn] += rng.choice(left, pays.size)
             odd = np.clip(odd, met.min(), best)
         pays = np.where(chance < doubt, odd, pays)
-        hidden = turn[(self.hidden & self.available.ravel() & ~self._ends)[turn]]
-        if hidden.size and rng.random() * (high - low) < high - max(best, low):
-            pays[rng.choice(hidden)] = high
+        by_key = in_order(self.pattern.keys, self.S, self.A, order)
+        hidden = by_key[self.hidden[by_key]]
+        beyond = high - max(best, float(self._paid[0].max(initial=low, where=self._paid[1] > 0)))
+        if hidden.size and rng.random() * (high - low) < beyond:
+            k = rng.choice(hidden)
+            i = self.pattern.pair[k]
+            pays[i] += inside[k] / mass[i] * (high - pays[i])
+        pays = np.clip(pays, low, high)
         return rows, np.where(self._ends, 0.0, pays).reshape(self.S, self.A)

@@ -15,7 +15,8 @@ of worlds that are drawn whole:
 
 There are two beliefs of rewards; half of what they make differ is a part as well. Besides, rewards
 at either end of their range, and next states of any kind, count as if each pair had met them a
-little (`gim.analogy.unseen`): few visits cannot exclude them.
+little (`gim.analogy.unseen`): few visits cannot exclude them. A state that nobody has listed is
+worth what those that were met are, and one more of any kind.
 """
 
 from __future__ import annotations
@@ -46,6 +47,7 @@ LARGEST = 1 << 24  # successors of all pairs together, beyond which nothing is c
 DIVISIONS = 2  # into halves
 DRAWS = 25  # worlds: as many of the whole as of each half
 ASKED = DRAWS + 1  # worlds of which something is asked
+TIED = 1e-9  # of the range of values: actions that differ by no more are alike
 
 Asked = Callable[[Model, Floats], Floats]  # of a world and of where episodes begin there, [k]
 
@@ -238,8 +240,8 @@ class Worlds:
         policy, v = np.empty((self.aim.horizon, S), np.int64), np.zeros(S)
         for h in reversed(range(self.aim.horizon)):
             q = pays + self.aim.discount * ahead(v)
-            policy[h] = q.argmax(axis=1)
             v = q.max(axis=1)
+            policy[h] = (q >= (v - TIED * np.ptp(v) - TINY)[:, None]).argmax(axis=1)
         return policy
 
     # -- what few visits cannot exclude
@@ -258,16 +260,16 @@ class Worlds:
         often, values = self._along(model, policy)
         if other is not None:
             often = often - self._along(model, other)[0]
+        known = values[whole.supported.reshape(-1, whole.A).any(axis=1) | self.belief.terminal]
+        known = known if known.size else values
         w = weight(whole.shown)
         n = whole.pattern.sums(whole.N) + whole.worth
         r = model.rewards.ravel()
-        given = self.belief.rewards.given
-        down, up = (r - low) * (not given), (high - r) * (not given)
+        down, up = r - low, high - r
         total = n + 2.0 * w
-        shift = w * (up - down) / total
-        of_reward = w * (down**2 + up**2) / total / (total + 1.0)
-        span = float(values.max() - values.min())
-        of_next = w / (n + w) * (span / 2.0) ** 2 / (n + w + 1.0)
+        shift = whole.unruled * w * (up - down) / total
+        of_reward = whole.unruled * w * (down**2 + up**2) / total / (total + 1.0)
+        of_next = w / (n + w) * (np.ptp(known) / 2.0) ** 2 / (n + w + 1.0)
         goes_on = np.repeat(~self.belief.terminal, whole.A)
         off = float(often @ (shift * goes_on))
         wide = float(np.sqrt((often * goes_on) ** 2 @ (of_reward + of_next)))
@@ -275,8 +277,9 @@ class Worlds:
             return off, wide
         if self.belief.terminal.any():  # such a state may end the episode
             low, high = min(low, 0.0), max(high, 0.0)
-        lost = self._nowhere() * (high - low) * self.aim.most(1.0)[0]
-        return off, float(np.hypot(wide, lost / np.sqrt(12.0)))  # as any number of the range
+        room = (high - low) * self.aim.most(1.0)[0]
+        apart = ((known - self.start @ values) ** 2).sum() + room**2 / 12.0
+        return off, float(np.hypot(wide, self._nowhere() * np.sqrt(apart / (known.size + 1.0))))
 
     def _nowhere(self) -> float:
         """The chance that an episode begins in, or comes to, a state that nobody has listed."""
