@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from gim._base.arguments import whole
+from gim._base.threads import one_thread
 from gim.analogy.base import Frame, Inference, inferences
 from gim.belief.change import Called, Change
 from gim.belief.comparison import Latest
@@ -36,6 +37,7 @@ IDENTIFIERS, NEARLY = 1_000, 0.9  # states, and the share of them left once, tha
 ALL_ALIKE = 20  # pairs that pay the same, from which on it is worth a word
 
 
+@one_thread()
 def learn(
     log: Log,
     *,

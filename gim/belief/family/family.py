@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from gim._base import files
+from gim._base.threads import one_thread
 from gim.analogy.structure.moves import STAY, Outcomes
 from gim.belief.family import rewards
 from gim.belief.family.cells import Cells, cells_of
@@ -115,6 +116,7 @@ class Family:
         cells = cells_of(self.table, rows, explained, units)
         return cells, posterior(cells.layout, cells.X, placed(self.kinds, cells.layout))
 
+    @one_thread()
     def of(self, rows: Rows, seed: int | None = None) -> Found:
         """What is believed of one unit; with a seed, one draw of it.
 
@@ -185,6 +187,7 @@ class Family:
                     return True
         return False
 
+    @one_thread()
     def grown(self, rows: Rows, name: Any) -> Family:
         """The family with one unit more, at the cost of that unit; its rule stays as it is.
 
@@ -213,6 +216,7 @@ class Family:
         files.save(path, "family", *pack(self))
 
 
+@one_thread()
 def learned(space: Space, rows: Rows, names: Sequence[Any], few: int = FEW) -> Family:
     """The family that units show.
 
@@ -240,6 +244,7 @@ def learned(space: Space, rows: Rows, names: Sequence[Any], few: int = FEW) -> F
     return refitted(space, rows, names, chosen)
 
 
+@one_thread()
 def refitted(
     space: Space, rows: Rows, names: Sequence[Any], chosen: tuple[Candidate, ...]
 ) -> Family:
