@@ -121,3 +121,26 @@ def test_the_command_takes_what_there_can_be(tmp_path, capsys):
     ):
         assert main([*words, *more]) == 2
         assert message in capsys.readouterr().err
+
+
+def test_where_all_states_are_listed_no_episode_comes_to_another(tmp_path):
+    """Few rows leave open that there are states that nobody has met, unless that is said."""
+    rng, rows, s = np.random.default_rng(0), [], 2
+    for _ in range(40):
+        a = int(rng.integers(0, 6))
+        y = min(s + a, 20)
+        t = max(y - int(rng.poisson(1.3)), 0)
+        rows.append((s, a, float(y - t), t))
+        s = t
+    told = {"reward_range": (0, 20), "start": 2}
+    met = sorted({row[0] for row in rows} | {row[3] for row in rows})
+    listed, open_ = (gim.from_log(rows, **told, states=states) for states in (met, None))
+    assert listed.listed
+    assert not open_.listed
+    np.testing.assert_array_equal(listed.counts.n, open_.counts.n)
+    narrow, wide = (gim.learn(log, horizon=20).value for log in (listed, open_))
+    assert narrow.upper - narrow.lower < 0.9 * (wide.upper - wide.lower)
+    listed.save(tmp_path / "log.npz")
+    assert gim.load(tmp_path / "log.npz").listed
+    assert (listed + listed).listed
+    assert not (listed + open_).listed

@@ -30,6 +30,7 @@ def declared(log: Log, states: Any, variables: Any) -> Log:
         variables: the values of each column of the state, or None.
     """
     labels: list[Any] = []
+    listed = states is not None
     if states is not None:
         labels = list(map(label_of, several("states", states, "labels")))
     levels: dict[str, list[Any]] | None = None
@@ -50,14 +51,15 @@ def declared(log: Log, states: Any, variables: Any) -> Log:
             levels[name] = [meant.get(str(value), value) for value in levels[name]]
             if lost := sorted(set(values) - set(levels[name]), key=str):
                 raise ValueError(f"the log has {name} = {lost[0]!r}, which variables= leaves out")
-        if math.prod(map(len, levels.values())) <= LISTED:
+        listed = math.prod(map(len, levels.values())) <= LISTED
+        if listed:
             each = itertools.product(*levels.values())
             labels += [values if len(names) > 1 else values[0] for values in each]
     if len(labels) > LISTED:
         raise ValueError(
             f"states= lists {len(labels):,} states, more than {LISTED:,}: give variables="
         )
-    log = replace(log, declared=levels)
+    log = replace(log, declared=levels, listed=listed)
     own = log.states[: len(log.states) - log.over]
     width = {len(x) if isinstance(x, tuple) else 0 for x in [*own, *labels]}
     if len(width) > 1:

@@ -49,6 +49,7 @@ def joined(one: Any, other: Any) -> dict[str, Any]:
     for reason, n in other.problems.items():
         problems[reason] = problems.get(reason, 0) + n
     world |= {"problems": problems, "reward_range": one.reward_range, "declared": one.declared}
+    world["listed"] = one.listed and other.listed
     world |= {name: getattr(one, name) + getattr(other, name) for name in ("skipped", "censored")}
     return world | counted_in(both, world, numbers, units)
 

@@ -70,6 +70,7 @@ class Log:
         reward_range: the least and the largest reward of a step, if that was said.
         declared: the values that each variable of a state can have, where that was said; a policy
             then answers in all states that are made of them.
+        listed: whether it was said that there are no other states.
     """
 
     counts: Counts
@@ -91,6 +92,7 @@ class Log:
     given_start: Floats | None = None
     reward_range: tuple[float, float] | None = None
     declared: dict[str, list[Any]] | None = None
+    listed: bool = False
 
     @property
     def S(self) -> int:
@@ -234,9 +236,9 @@ class Log:
         """Where episodes begin, and how well that is known."""
         may, told = ~self.terminal, self.given_start
         if told is not None:
-            return Beginnings(told, np.zeros(0), may, listed=False)
+            return Beginnings(told, np.zeros(0), may, listed=self.listed)
         once = float((np.bincount(self.triples.t, self.triples.n, self.S) == 1).sum())
-        return Beginnings(self.start, self.begun, may, listed=False, once=once)
+        return Beginnings(self.start, self.begun, may, listed=self.listed, once=once)
 
     @cached_property
     def as_met(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -339,7 +341,7 @@ class Log:
         for name in ("available", "given_start"):
             if (each := getattr(self, name)) is not None:
                 arrays[name] = each
-        meta: dict[str, Any] = {name: getattr(self, name) for name in TOLD}
+        meta: dict[str, Any] = {name: getattr(self, name) for name in (*TOLD, "listed")}
         for name in ("states", "actions", "units"):
             labels = getattr(self, name)
             meta[name] = None if labels is None else [plain(label) for label in labels]
@@ -357,6 +359,7 @@ class Log:
             return {k[len(name) + 1 :]: v for k, v in arrays.items() if k.startswith(f"{name}.")}
 
         found: dict[str, Any] = {name: meta[name] for name in TOLD}
+        found["listed"] = bool(meta.get("listed"))  # versions before did not keep it
         for name in ("states", "actions", "units"):
             labels = meta[name]
             found[name] = None if labels is None else tuple(map(label_of, labels))
